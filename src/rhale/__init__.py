@@ -18,6 +18,7 @@ if _typing.TYPE_CHECKING:
     from rhale.interaction.api import interactions
     from rhale.interaction.pair_effect import PairEffect
     from rhale.interaction.result import Interactions
+    from rhale.plots.style import style
     from rhale.regions.result import RegionTree
     from rhale.regions.settings import By, Regions
     from rhale.stability.api import refit, refits
@@ -46,6 +47,7 @@ __all__ = [
     "models",
     "refit",
     "refits",
+    "style",
 ]
 __all__ += _partitions.__all__
 
@@ -70,7 +72,7 @@ _ROOMS = {
     "load": "stability.result",
     "refit": "stability.api",
     "refits": "stability.api",
-    "style": "plots.theme",
+    "style": "plots.style",
 }
 _MODULES = (
     *("comparison", "data", "effects", "execution", "features", "interaction", "models", "naming"),
@@ -93,5 +95,5 @@ def __getattr__(name: str) -> _typing.Any:
 
 
 def __dir__() -> list[str]:
-    """Names that are here, and those that come on first use."""
-    return sorted({*globals(), *__all__, *_ROOMS, *_MODULES, "__version__"})
+    """Names that people use: the calls, the results, the bin rules, and three modules."""
+    return sorted({*__all__, "errors", "plots", "style", "__version__"})

@@ -34,6 +34,7 @@ def explain(
     output: str | int | Sequence[str | int] | None = None,
     response: Response = "auto",
     transform: Any = None,
+    output_transform: Any = None,
     columns: Sequence[str] | None = None,
     weights: npt.ArrayLike | str | None = None,
     categorical: Any = None,
@@ -61,6 +62,7 @@ def explain(
     output: str | int | Sequence[str | int] | None = None,
     response: Response = "auto",
     transform: Any = None,
+    output_transform: Any = None,
     columns: Sequence[str] | None = None,
     weights: npt.ArrayLike | str | None = None,
     categorical: Any = None,
@@ -94,6 +96,7 @@ def explain(
     output: str | int | Sequence[str | int] | None = None,
     response: Response = "auto",
     transform: Any = None,
+    output_transform: Any = None,
     columns: Sequence[str] | None = None,
     weights: npt.ArrayLike | str | None = None,
     categorical: Any = None,
@@ -154,6 +157,9 @@ def explain(
         `inverse_transform` for the table; or `{"income": np.exp, "y0": scaler}`, where a function
         of columns may be a pair (to_people, to_model). Tables in memory; `limits` and `bins` are in
         people's units, too. See the page "Units" of the documentation.
+    output_transform : function, fitted scaler or mapping of output to these, optional
+        The same for outputs alone, beside a scaler of the table: `transform=scaler,
+        output_transform=np.exp`. One function, or scaler of one column, is for all outputs.
     columns : sequence of str, optional
         Columns that the model sees, in its order; only they are read. By default those that the
         model was fitted on, where it says so; a note names what is left out of a table in memory.
@@ -230,6 +236,7 @@ def explain(
         output=output,
         response=response,
         transform=transform,
+        output_transform=output_transform,
         columns=columns,
         weights=weights,
         categorical=categorical,

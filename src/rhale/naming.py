@@ -18,6 +18,8 @@ from rhale.errors import (
     UnknownOutputError,
 )
 
+BY_NAME_OR_PLACE = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+NO_TARGET = "a target is not needed: effects describe what the model predicts"
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
 # what an argument, or a word that it takes, is called elsewhere
@@ -155,7 +157,7 @@ def read_word(argument: str, given: Any, known: Sequence[str]) -> str:
 def answering_unknown(
     *more: str,
 ) -> Callable[[Callable[Asked, Answer]], Callable[Asked, Answer]]:
-    """Make a call refuse unknown arguments, and name the one that was meant.
+    """Make a call refuse unknown arguments, name the one that was meant, and say what is missing.
 
     `more` are arguments that it takes besides those that its signature names.
 
@@ -172,17 +174,33 @@ def answering_unknown(
     def answering(call: Callable[Asked, Answer]) -> Callable[Asked, Answer]:
         named = signature(call).parameters.values()
         known = (*(p.name for p in named if p.kind is not Parameter.VAR_KEYWORD), *more)
+        in_order = [p.name for p in named if p.kind is Parameter.POSITIONAL_OR_KEYWORD]
+        needed = [p.name for p in named if p.kind in BY_NAME_OR_PLACE and p.default is p.empty]
 
         @wraps(call)
         def asked(*given: Asked.args, **options: Asked.kwargs) -> Answer:
+            if in_order and len(given) > len(in_order):
+                msg = (
+                    f"{call.__name__} takes {' and '.join(in_order)} without a name, and was given "
+                    f"{len(given)} values; name the others, as in progress=True"
+                )
+                if "model" in in_order:
+                    msg += f"; {NO_TARGET}"
+                raise UnknownArgumentError(msg)
             for name in options:
                 if name in known:
                     continue
                 ours = translate(name, ARGUMENT_SYNONYMS, known)
                 hint = f"it is called {ours}="
-                if ours is None:
+                if name == "y" and ours is None:
+                    hint = NO_TARGET
+                elif ours is None:
                     hint = (guess(name, known) or f"it has {', '.join(known)}").strip()
                 msg = f"{call.__name__} has no argument {name!r}; {hint}"
+                raise UnknownArgumentError(msg)
+            lacking = [name for name in needed if name not in {*in_order[: len(given)], *options}]
+            if lacking:
+                msg = f"{call.__name__} needs {' and '.join(lacking)}: {call.__name__}({', '.join(needed)})"
                 raise UnknownArgumentError(msg)
             return call(*given, **options)
 

@@ -357,8 +357,8 @@ def open_run(model: Any, data: Any, asked: Settings) -> Iterator[Run]:
     name_splitters(table.names, asked)
     jobs = count_jobs(asked.n_jobs)
     adapter = wrap(model, gradient=asked.gradient, response=asked.response)
-    if asked.transform is not None:
-        table, ways = convert(table, asked.transform, asked.output_names)
+    if asked.transform is not None or asked.output_transform is not None:
+        table, ways = convert(table, asked.transform, asked.output_names, asked.output_transform)
         adapter = ConvertedModel(adapter, ways)
     with limit_libraries(jobs):  # rows are copied by the threads of torch
         adapter, placed = move_to_device(adapter, table, asked.device)

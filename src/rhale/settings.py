@@ -65,6 +65,7 @@ class Settings:
     output: Any = None
     response: Response = "auto"
     transform: Any = None
+    output_transform: Any = None
     columns: Sequence[str] | None = None
     weights: Any = None
     categorical: Any = None

@@ -50,7 +50,7 @@ LAYERS = (
     "models/files/sandbox",
     "stability/result interaction/result comparison/result effects/explanation",
     "report/* */report */charts",
-    "plots/* */plot */plot_all comparison/overlay",
+    "plots/* */plot */plot_all",
     "execution/gpu/*",
     (
         "effects/local/* regions/estimate regions/groups interaction/plan interaction/estimate "

@@ -51,7 +51,8 @@ def mentioned(base, name, value):
     kind = inspect.get_annotations(base).get(name)
     if kind is None:
         kind = getattr(unwrapped(value), "__annotations__", {}).get("return", "")
-    words = re.findall(r"\w+", str(kind))
+    # after the type, Annotated[type, kind] says what files hold
+    words = re.findall(r"\w+", re.sub(r".*Annotated\[(.*?), .*", r"\1", str(kind)))
     found = [getattr(sys.modules[base.__module__], word, None) for word in words]
     return [one for one in found if is_ours(one)]
 

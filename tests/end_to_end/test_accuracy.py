@@ -249,3 +249,20 @@ def test_the_judge_agrees():
     ratios = [float(v) for v in re.findall(r"i_\w+ ([\d.]+)", last)]
     assert len(ratios) == 3
     assert np.all(np.array(ratios) < [0.6, 0.56, 0.62])
+
+
+def test_long_tables_are_shown_by_their_means_and_kept_whole_beside_the_scripts():
+    page = script("page")
+    rows = [
+        f"| case {i} | {rows} | {i}.50 | {i} of 20 |" for i in range(10) for rows in (300, 2000)
+    ]
+    table = "\n".join(
+        ["| effect and x | rows | size | right |", "| --- | --- | --- | --- |", *rows]
+    )
+    shown, apart = page.split_long_tables(f"## Here\n\nText.\n\n{table}\n\nMore.")
+    assert "| 300 | 5.00 | 45 of 200 |" in shown
+    assert "| 2000 | 5.00 | 45 of 200 |" in shown
+    assert "case" not in shown.replace("20 cases", "")
+    assert apart.startswith("## Here")
+    assert table in apart
+    assert page.mean_of_cells(["93% (90%)", "-", "95% (80%)"]) == "94% (85%)"

@@ -379,7 +379,7 @@ def test_interactions_are_those_of_python_and_their_page_can_be_made_again(folde
     asked = ("shop:gated", "rows.csv", "--target", "sold", "--pairs", "area:rooms")
     done = run(folder, "interactions", *asked, "--json", numbers, "--out", page)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("pairs by ale of a function, 400 rows")
+    assert done.stdout.startswith("interactions by ale of a function, 400 rows")
     wanted = rhale.interactions(gated, table(), pairs=[("area", "rooms")])
     found = rhale.load(numbers)
     assert found["area", "rooms"].strength == pytest.approx(wanted["area", "rooms"].strength)

@@ -66,7 +66,7 @@ def test_nothing_else_is_public():
     exec("from rhale import *", given)  # noqa: S102 - a star import is not allowed in a function
     assert set(given) - {"__builtins__"} == set(rhale.__all__)
     public = {n for n, v in vars(rhale).items() if not n.startswith("_") and not _is_module(v)}
-    assert public - {"style"} == set(rhale.__all__) - {"models"}
+    assert public == set(rhale.__all__) - {"models"}
 
 
 def _is_module(value):
@@ -83,7 +83,7 @@ def test_a_name_comes_from_the_room_that_type_checkers_read():
         for name in line.names
     }
     assert told.pop("models") == ""
-    assert told == {name: room for name, room in rhale._ROOMS.items() if name != "style"}
+    assert told == rhale._ROOMS
 
 
 def test_importing_loads_no_calls_and_the_listing_names_them_all():
@@ -119,3 +119,7 @@ def installed_version():
 def test_an_unknown_name_is_refused_as_usual():
     with pytest.raises(AttributeError, match="no attribute 'plot'"):
         rhale.plot  # noqa: B018
+    assert {*rhale.__all__} < {*dir(rhale)}
+    assert not {name for name in dir(rhale) if name.startswith("_") and name != "__version__"}
+    assert not {"pipeline", "execution", "system", "child"} & {*dir(rhale)}
+    assert all(hasattr(rhale, name) for name in dir(rhale))

@@ -152,3 +152,17 @@ def test_every_word_of_others_is_offered_for_an_argument_or_a_value_that_there_i
     }
     assert set(ARGUMENT_SYNONYMS) <= arguments
     assert set(OPTION_VALUE_SYNONYMS) <= values
+
+
+def test_a_target_by_position_is_answered_in_words():
+    """It is what fingers type who know `permutation_importance`."""
+    rows = np.zeros((9, 2))
+    for call in (rhale.explain, rhale.interactions):
+        with pytest.raises(
+            UnknownArgumentError, match=r"was given 3 values.*a target is not needed"
+        ):
+            call(lambda x: x[:, 0], rows, rows[:, 0])
+    with pytest.raises(UnknownArgumentError, match="no argument 'y'; a target is not needed"):
+        rhale.explain(lambda x: x[:, 0], rows, y=rows[:, 0])
+    with pytest.raises(UnknownArgumentError, match=r"needs target: refit\(estimator, data, target"):
+        rhale.refit(object(), rows)

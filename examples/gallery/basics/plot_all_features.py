@@ -4,7 +4,7 @@ All features of a model
 
 One call explains every feature, and one picture shows all of them, the largest effect first. All
 panels share one y axis, in units of the prediction: what looks large is large. The green band says
-how rows differ, the vermilion ribbon how well the mean curve is known.
+how rows differ, the orange ribbon how well the mean curve is known.
 """
 
 from sklearn.datasets import load_diabetes

@@ -3,7 +3,7 @@ Three bands that look alike
 ===========================
 
 Three questions have three answers, and three inks. Green: how do rows differ from the mean?
-Vermilion: where is the mean curve of this model? Purple: where would it be, had the model been
+Orange: where is the mean curve of this model? Purple: where would it be, had the model been
 trained on other rows? The third band is the one that people have in mind when they ask how sure an
 effect is.
 """

@@ -3,8 +3,8 @@ Which features come back
 ========================
 
 A boosted model uses every feature a little, also one that does nothing. Dots are the importance of
-each feature, bars its interval between trainings. A full diamond comes back when the learner sees
-other rows; a hollow one is not told from chance.
+each feature, bars its interval between retrainings. A full diamond is significant: the effect comes
+back when the learner sees other rows; a hollow one is not significant.
 """
 
 import numpy as np

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,15 +13,12 @@ from rhale.cli.output import (
     PICTURE_ENDINGS,
     Destinations,
     draw_into,
-    harmless,
-    laid_out,
     note_line,
-    print_table,
+    show_listing,
     write_json,
     write_table,
 )
 from rhale.cli.pictures import write_comparison, write_comparisons
-from rhale.comparison import table
 from rhale.comparison.result import Comparison, compare
 from rhale.comparison.table import comparison_rows
 from rhale.effects.explanation import load_explanation
@@ -52,19 +48,6 @@ def name_files(files: Sequence[Path]) -> list[str]:
     ]
 
 
-def show_comparison(cx: Comparison) -> None:
-    """Print the ranked table: plain where it is piped, laid out where it is looked at."""
-    if not sys.stdout.isatty():
-        sys.stdout.write(f"{cx}\n")
-        return
-    ranked, most = cx.ranked(), table.MAX_COMPARED_FEATURES
-    columns, n_left = table.comparison_ranking(ranked[:most])
-    title = harmless(table.head_of(cx.names, cx.zero_in_words))
-    more = [f"and {len(ranked) - most:,} that differ less"] if len(ranked) > most else []
-    notes = (table.write_comparison_counts(ranked), *cx.notes)
-    print_table(title, laid_out(columns, n_left), notes, more=more)
-
-
 def write_all(
     cx: Comparison, files: Sequence[Path], places: Destinations, title: str | None = None
 ) -> None:
@@ -72,7 +55,7 @@ def write_all(
     if places.json == "-":
         write_comparison_json(cx, "-")
     else:
-        show_comparison(cx)
+        show_listing(cx._listing())  # noqa: SLF001 - what print and notebooks show
     if places.json and places.json != "-":
         write_comparison_json(cx, places.json)
     for path in files:  # the ending says what is written

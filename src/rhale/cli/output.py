@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import typer
 from rich.console import Console
@@ -34,12 +34,14 @@ from rhale.cli.pictures import (
     write_pictures,
     write_refit_pictures,
 )
-from rhale.effects import listing, store
+from rhale.effects import store
 from rhale.effects.explanation import Explanation
-from rhale.interaction import table as pair_listing
 from rhale.interaction.result import Interactions
 from rhale.models.files.sandbox import TERMINAL_CONTROL_CHARACTERS
+from rhale.output.columns import Listing
+from rhale.output.frame import as_frame
 from rhale.output.number_format import write_number
+from rhale.output.text import shorten_name
 from rhale.stability.result import Refits
 from rhale.system.files import whole, write_text
 
@@ -78,7 +80,7 @@ class Destinations:
 
 def write_explanation(fx: Explanation, places: Destinations) -> None:
     """Show the ranking, and write what was asked for."""
-    _show(fx, places, store.pack_explanation, show_ranking)
+    _show(fx, places, store.pack_explanation, most=None)
     _write_files(fx, places)
     draw_into(
         places,
@@ -88,23 +90,20 @@ def write_explanation(fx: Explanation, places: Destinations) -> None:
 
 def write_interactions(ix: Interactions, places: Destinations) -> None:
     """Show the ranking of pairs, and write what was asked for."""
-    _show(ix, places, store.pack_interactions, show_pairs)
+    _show(ix, places, store.pack_interactions)
     _write_files(ix, places)
     draw_into(places, lambda folder: write_pair_pictures(ix, folder, whole))
 
 
 def _show(
-    found: Any,
-    places: Destinations,
-    pack: Callable[[Any], dict[str, Any]],
-    show: Callable[[Any], object],
+    found: Any, places: Destinations, pack: Callable[[Any], dict[str, Any]], **options: Any
 ) -> None:
     """Show a result on the screen, or print it as JSON where that is asked for."""
     if places.json == "-":
         content = {store.VERSION: store.FORMAT, **pack(found)}
         sys.stdout.write(json.dumps(content, allow_nan=False) + "\n")
     else:
-        show(found)
+        show_listing(found._listing(**options))  # noqa: SLF001 - what print and notebooks show
 
 
 def _write_files(found: Explanation | Interactions, places: Destinations) -> None:
@@ -138,7 +137,7 @@ def write_refits(
     rx: Refits, files: Sequence[Path], places: Destinations, title: str | None = None
 ) -> None:
     """Show what would come back, and write what was asked for."""
-    _show(rx, places, store.pack_refits, lambda rx: sys.stdout.write(f"{rx}\n"))
+    _show(rx, places, store.pack_refits)
     is_told = sys.stdout.isatty() and places.json != "-"  # with the table, to the same reader
     for failure in () if is_told else rx.failures:
         note_line(f"training {failure.number} failed: {failure.reason}")
@@ -164,81 +163,37 @@ def write_table(frame: Any, path: Path) -> None:
     with whole(path) as part:
         if path.suffix.lower() == ".csv":
             rows = without_formulas(frame.to_dict("list"))
-            listing.as_frame(rows, "pandas").to_csv(part, index=False)
+            as_frame(rows, "pandas").to_csv(part, index=False)
         else:
             frame.to_parquet(part, index=False)
 
 
-def show_pairs(ix: Interactions) -> None:
-    """Print the ranked pairs: plain where they are piped, laid out where they are looked at."""
+def show_listing(found: Listing) -> None:
+    """Print tables and notes: plain where they are piped, laid out where they are looked at."""
     if not sys.stdout.isatty():
-        sys.stdout.write(f"{ix}\n")
+        sys.stdout.write(f"{found}\n")
         return
-    ranked, most = ix.ranked(), pair_listing.MAX_LISTED_PAIRS
-    columns, n_left, remarks = pair_listing.pair_ranking(ranked[:most])
-    title = f"pairs by {listing.title(ix.provenance)}"
-    more = [f"and {len(ranked) - most:,} weaker ones"] if len(ranked) > most else []
-    notes = (*pair_listing.note_evidence(ranked), *ix.notes)
-    print_table(title, laid_out(columns, n_left, numbered=True), notes, remarks=remarks, more=more)
-
-
-def show_ranking(fx: Explanation) -> None:
-    """Print the ranked table: plain where it is piped, laid out where it is looked at."""
-    if not sys.stdout.isatty():
-        sentences = (*write_explained_shares(fx), *fx.notes)
-        sys.stdout.write(listing.as_text(fx.effects, fx.provenance, sentences, most=None) + "\n")
-        return
-    columns, n_left, remarks = listing.ranking(fx.effects)
-    title, notes = listing.head(fx.effects, fx.provenance), (*write_explained_shares(fx), *fx.notes)
-    print_table(title, laid_out(columns, n_left, numbered=True), notes, remarks=remarks)
-
-
-def print_table(
-    title: str,
-    table: Table,
-    notes: Sequence[str],
-    *,
-    remarks: Sequence[str] = (),
-    more: Sequence[str] = (),
-) -> None:
-    """Print a table on a terminal: under its title, above numbered remarks and notes."""
     console = Console()
-    console.print(Text(title, style="bold"))
-    console.print(table)
-    for line in more:
-        console.print(Text(line))
-    for number, remark in enumerate(remarks, start=1):
+    console.print(Text(harmless(found.title), style="bold"))
+    for laid_out in found.tables:
+        table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
+        headers, *rows = laid_out.texts
+        for text, column in zip(headers, laid_out.columns, strict=True):
+            justify: Literal["left", "right"] = "left" if column.is_words else "right"
+            table.add_column(Text(text), justify=justify, overflow="fold")
+        for cells in rows:  # names are text, whatever signs they hold
+            table.add_row(*(Text(c, style="" if i else "bold") for i, c in enumerate(cells)))
+        console.print(table)
+        if laid_out.more:
+            console.print(Text(laid_out.more))
+    for number, remark in enumerate(found.remarks, start=1):
         grid = Table.grid(padding=(0, 1, 0, 0))
         grid.add_column(style="dim", width=2)
         grid.add_column(style="dim")
         grid.add_row(Text(str(number)), Text(harmless(remark)))
         console.print(grid)
-    for note in notes:
+    for note in found.notes:
         console.print(Text(harmless(note)))
-
-
-def write_explained_shares(fx: Explanation) -> tuple[str, ...]:
-    """Say how much the curves explain, alone and with regions, where these were asked for."""
-    if all(effect.regions is None for effect in fx):
-        return ()
-    found = [
-        share if isinstance(share, dict) else {fx.outputs[0]: share}
-        for share in (fx.explained_variance, fx.explained_with_regions)
-    ]
-    shares = [(found[0][o], found[1][o]) for o in fx.outputs]
-    some = listing.count_some(fx.provenance, fx.features)
-    return listing.describe_shares(list(map(fx.captions.output, fx.outputs)), shares, some)
-
-
-def laid_out(columns: Mapping[str, Sequence[str]], n_left: int, *, numbered: bool = False) -> Table:
-    """Lay cells out; names are text, whatever signs they hold."""
-    table = Table(box=None, header_style="dim", pad_edge=False, padding=(0, 2, 0, 0))
-    for i, name in enumerate(columns):
-        left = i < n_left or (numbered and i == len(columns) - 1)
-        table.add_column(Text(name), justify="left" if left else "right", overflow="fold")
-    for cells in zip(*columns.values(), strict=True):
-        table.add_row(*(Text(cell, style="bold" if i == 0 else "") for i, cell in enumerate(cells)))
-    return table
 
 
 def show_check(found: Mapping[str, Any], place: str | None) -> None:
@@ -250,7 +205,7 @@ def show_check(found: Mapping[str, Any], place: str | None) -> None:
     lines = {
         "model": found["model"],
         "table": f"{found['rows']:,} rows, {found['columns']} columns",
-        "outputs": ", ".join(map(listing.shorten_name, found["outputs"])),
+        "outputs": ", ".join(map(shorten_name, found["outputs"])),
         "answers": f"{answers}, ...",
         "path": path_in_words(found),
         "asked": f"about {found['rows_asked']:,} rows",
@@ -340,7 +295,7 @@ def _without_nan(value: Any) -> Any:
 
 def harmless(text: str) -> str:
     r"""A text without signs that steer a terminal: names of columns are in messages too."""
-    return listing.shorten_name(text, MAX_MESSAGE_LENGTH)
+    return shorten_name(text, MAX_MESSAGE_LENGTH)
 
 
 def note_line(text: str) -> None:

@@ -1,4 +1,4 @@
-"""Data drift: how the rows of two explanations lie along a feature."""
+"""Data drift: how the distributions of a feature differ between two explanations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rhale.effects.curve import RowPlaces
 from rhale.effects.result import Result
 from rhale.stats.arrays import FloatArray
 
-NOTABLE = 0.05  # of the rows elsewhere: fewer are not worth a word
+NOTABLE = 0.05  # of the rows: a smaller drift is not worth a word
 
 
 class Standing(NamedTuple):
@@ -38,14 +38,14 @@ class Standing(NamedTuple):
 
 
 class Drift(NamedTuple):
-    """Data drift: how the rows of a second explanation differ from those of a first.
+    """Data drift of a feature: how the rows of a second explanation differ from those of a first.
 
     Attributes
     ----------
     before, after : Standing
         Distributions of both.
     apart : float
-        Which part of the rows is elsewhere, 0 to 1: the largest difference of the shares of
+        Which part of the rows drifted, 0 to 1: the largest difference of the shares of
         rows up to some place (Kolmogorov and Smirnov); of levels without an order, half the sum of
         differences of their shares (total variation).
     by_chance : float
@@ -72,12 +72,12 @@ class Drift(NamedTuple):
 
     @property
     def moved(self) -> bool:
-        """Whether rows moved: by more than chance, and more than one row in twenty."""
+        """Whether the feature drifted: more than by chance, and for more than one row in twenty."""
         return self.apart > max(self.by_chance, NOTABLE)
 
     @property
     def shift(self) -> float:
-        """How far the median moved, in units of the feature."""
+        """Shift of the median, in units of the feature."""
         return self.after.median - self.before.median
 
 

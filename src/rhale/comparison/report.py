@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rhale.comparison.charts import (
@@ -16,26 +15,20 @@ from rhale.comparison.charts import (
 )
 from rhale.comparison.feature_comparison import FeatureComparison
 from rhale.comparison.table import (
-    head_of,
+    COMPARISON_COLUMNS,
+    ComparisonLine,
+    list_lines,
     name_peak,
-    write_comparison_counts,
     write_difference_verdict,
     write_peak,
 )
 from rhale.effects.alignment import can_be_named
 from rhale.effects.difference import CurveDifference
 from rhale.effects.result import find_result_axis_kind, reach
+from rhale.output import colours
+from rhale.output.columns import insert_after, words
 from rhale.output.number_format import UNKNOWN_DASH
-from rhale.report.notebook import (
-    LONGEST_NOTE,
-    MAX_EFFECT_ROWS,
-    NUMBER_CELL_STYLE,
-    TEXT_CELL_STYLE,
-    named,
-    table,
-    table_row,
-    write_curve_svg,
-)
+from rhale.report.notebook import write_curve_svg
 from rhale.report.numbers import MAX_CHART_LEVEL_LETTERS, Shape, write_sparkline_path
 from rhale.report.page import (
     LONGEST_FACT,
@@ -294,9 +287,9 @@ def make_comparison_section(table: Comparison, *, brief: bool = False) -> Compar
 def make_compare_output(table: Comparison, output: str) -> CompareOutput:
     """Gather what is said of one output."""
     ranked = table.ranked(output)
-    peaks = [abs(d.peak.difference) for one in ranked for d in one.differences if d.is_known]
+    lines = list_lines(ranked)
     size = max((one.size for one in ranked if one.size > 0), default=0.0)
-    largest = size, max(peaks, default=0.0)
+    largest = size, max((line.largest for line in lines), default=0.0)
     return CompareOutput(
         clean(table.captions.output(output)),
         tell_overall(ranked, table.level),
@@ -371,41 +364,21 @@ def write_compare_code(table: Comparison) -> str:
     )
 
 
-# --- A comparison as a small piece of HTML for notebooks: no script, no style sheet
+# --- A comparison in notebooks: its columns, with pictures
 
 
-# Columns that are no numbers.
-COMPARE_TEXT_COLUMNS = "feature", "output", "compared", "difference", "differs"
-
-
-def comparison_as_html(
-    ranked: Sequence[FeatureComparison], names: Sequence[str], zero: str, notes: Sequence[str]
-) -> str:
-    """Write the ranked table."""
-    has_outputs, several = len({one.output for one in ranked}) > 1, len(names) > 2
-    heads = ["feature", *(["output"] if has_outputs else []), *(["compared"] if several else [])]
-    heads += ["difference", "size", "of effect", "p", "differs", "largest", "rows elsewhere"]
-    body = ""
-    for one in ranked[:MAX_EFFECT_ROWS]:
-        output = one.captions.output(one.output) if has_outputs else None
-        body += "".join(
-            write_compare_row(row, output, several=several)
-            for row in make_compare_part(one, (0.0, 0.0)).rows
-        )
-    more = len(ranked) - MAX_EFFECT_ROWS
-    after = [f"and {more} more: cx.summary() has all"] if more > 0 else []
-    after += [write_comparison_counts(ranked), *(clean(note, LONGEST_NOTE) for note in notes)]
-    return table(head_of(names, zero), heads, COMPARE_TEXT_COLUMNS, body, after)
-
-
-def write_compare_row(row: CompareRow, output: str | None, *, several: bool) -> str:
-    """Write one line of the table."""
-    words = [named(row.name), *([] if output is None else [named(output)])]
-    words += [named(row.compared)] if several else []
-    where = f"{row.largest} at {row.at}" if row.at else row.largest
-    return table_row(
-        (TEXT_CELL_STYLE, [*words, write_curve_svg(row.sparkline)]),
-        (NUMBER_CELL_STYLE, map(escape, (row.size, row.share, row.p))),
-        (TEXT_CELL_STYLE, [escape(row.differs)]),
-        (NUMBER_CELL_STYLE, map(escape, (where, row.rows))),
+def draw_difference_cell(row: ComparisonLine) -> str:
+    """Draw a difference of curves, for its table: grey where it is not significant."""
+    shape = shape_of_comparison(row.one)
+    k = row.one.differences.index(row.found) + 1
+    path = draw_difference_path(shape, k, row.largest)
+    return write_curve_svg(
+        path, colours.EFFECT_COLOUR if row.found.differs else colours.ROW_COUNT_COLOUR
     )
+
+
+COMPARISON_NOTEBOOK_COLUMNS = insert_after(
+    COMPARISON_COLUMNS,
+    "compared",
+    words(header="difference", markup=draw_difference_cell),
+)

@@ -7,22 +7,24 @@ from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Unpack, cast
 
 import numpy as np
 
 from rhale.comparison import table
 from rhale.comparison.feature_comparison import FeatureComparison, rank_comparisons
 from rhale.comparison.table import describe_comparison
-from rhale.effects import listing
 from rhale.effects.curve import RowPlaces
 from rhale.effects.difference import CurveDifference
 from rhale.effects.explanation import Explanation
 from rhale.effects.result import Result, as_points, find_result_axis_kind, require_level
 from rhale.errors import BadSettingError, UnknownOutputError
 from rhale.naming import find, find_feature, find_output, near_names
+from rhale.output.columns import Listing
+from rhale.output.frame import as_frame
 from rhale.output.labels import Captions
 from rhale.output.note import Note
+from rhale.output.picture_options import ComparisonOptions, with_options
 from rhale.system.files import write_text
 
 Zero = str | int | Mapping[str, Any] | None
@@ -78,7 +80,12 @@ class Comparison:
         return feature in self.features
 
     def __str__(self) -> str:
-        return table.comparison_as_text(self.ranked(), self.names, self.zero_in_words, self.notes)
+        return str(self._listing())
+
+    def _listing(self, **options: Any) -> Listing:
+        """The ranked table and its notes."""
+        found = self.ranked(), self.names, self.zero_in_words, self.notes
+        return table.list_comparison(*found, **options)
 
     __repr__ = __str__
 
@@ -214,7 +221,7 @@ class Comparison:
         ['x1', 'x0']
         """
         rows = table.comparison_rows(self.ranked())
-        return listing.as_frame(rows, backend, self._backend)
+        return as_frame(rows, backend, self._backend)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per feature, output, explanation and place: both curves, difference, interval.
@@ -240,19 +247,20 @@ class Comparison:
         True
         """
         rows = table.place_rows_of(self.ranked())
-        return listing.as_frame(rows, backend, self._backend)
+        return as_frame(rows, backend, self._backend)
 
     @property
     def _backend(self) -> str | None:
         return cast("str | None", self.explanations[0].provenance.get("table"))
 
+    @with_options(ComparisonOptions)
     def plot(
         self,
         feature: str | int | None = None,
         *,
         output: str | int | None = None,
         ax: Any = None,
-        **options: Any,
+        **options: Unpack[ComparisonOptions],
     ) -> Any:
         """Draw one feature in detail, or all of them, the largest difference first.
 
@@ -266,8 +274,6 @@ class Comparison:
         ax : matplotlib Axes or a sequence of them, optional
             Where to draw; a new figure if not given. One feature takes two: curves, differences.
         **options
-            Passed on to `rhale.plots`: `smooth`, for all features `top` and `sharey`, and
-            `figsize`, `legend`, `colors`, `title` as in all pictures.
 
         Returns
         -------
@@ -331,9 +337,9 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """The ranked table, for notebooks."""
-        from rhale.comparison.report import comparison_as_html
+        from rhale.comparison.report import COMPARISON_NOTEBOOK_COLUMNS
 
-        return comparison_as_html(self.ranked(), self.names, self.zero_in_words, self.notes)
+        return self._listing(columns=COMPARISON_NOTEBOOK_COLUMNS).as_html()
 
 
 def sampled_values(fx: Explanation, feature: str) -> RowPlaces | None:

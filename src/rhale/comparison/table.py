@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,12 +11,25 @@ import numpy as np
 from rhale.comparison.feature_comparison import FeatureComparison
 from rhale.effects.alignment import can_be_named, can_compare
 from rhale.effects.difference import CurveDifference
-from rhale.effects.listing import aligned, name_few, shorten_name, write_share
 from rhale.effects.result import Result, find_result_axis_kind, is_constant
 from rhale.effects.table import UNDEFINED, Columns, name_places
 from rhale.interaction.pair_effect import write_p
+from rhale.output.columns import (
+    FEATURE_COLUMN,
+    OUTPUT_COLUMN,
+    Column,
+    Listing,
+    TableRow,
+    frame_only,
+    lay_out,
+    several,
+    tabulate,
+    words,
+)
+from rhale.output.frame import stack_columns
 from rhale.output.note import Note
-from rhale.output.number_format import write_number, write_with_error
+from rhale.output.number_format import write_digits, write_share, write_with_error
+from rhale.output.text import SIGN, name_few, shorten_name
 from rhale.output.times import write_short
 from rhale.stats.arrays import FloatArray
 
@@ -24,45 +38,126 @@ if TYPE_CHECKING:
 
 
 N_COMPARISON_POINTS = 41  # of a curve in a table
+MAX_COMPARED_FEATURES = 30
+MAX_COMPARED_NAME_LENGTH = 24
+MAX_COMPARISON_HEAD_LENGTH = 14
+
+
+# --- The ranked table of a comparison: its columns, for data frame, `print`, notebook, page and command
+
+
+@dataclass(frozen=True)
+class ComparisonLine(TableRow):
+    """A feature in a table: the difference of one explanation to the first; the largest of all."""
+
+    one: FeatureComparison
+    largest: float = 0.0
+
+    name = property(lambda self: self.one.name)
+    output = property(lambda self: self.one.output)
+    captions = property(lambda self: self.one.captions)
+
+    @property
+    def medians(self) -> tuple[float, float]:
+        """Of the rows of the first explanation and of the other; nan where there is none."""
+        drift = self.found.drift
+        return (
+            (UNDEFINED, UNDEFINED) if drift is None else (drift.before.median, drift.after.median)
+        )
+
+
+def name_importances(rows: Sequence[ComparisonLine]) -> list[str]:
+    """Headers of importances: with the names of the two explanations, where there are but two."""
+    named = {(row.first_name, row.second_name) for row in rows}
+    names = named.pop() if len(named) == 1 else ("first", "compared")
+    heads = [f"importance {shorten_name(name, MAX_COMPARISON_HEAD_LENGTH)}" for name in names]
+    return heads if heads[0] != heads[1] else ["importance (1)", "importance (2)"]
+
+
+def shorten_compared(name: str) -> str:
+    """A name that has less room than others."""
+    return shorten_name(name, MAX_COMPARED_NAME_LENGTH)
+
+
+# One row per feature, output and explanation that is compared with the first. `size` is the deviation
+# over the rows of the difference of the curves, `by_chance` what the draw of the rows would make of
+# equal curves, `share` the size over the larger importance. `largest` is the largest difference among
+# the rows, between `low` and `high`, found `at` some value. `rows` is the part of the rows of the
+# common zero that are where both have a curve, `rows_apart` which part of the rows drifted.
+COMPARISON_COLUMNS = (
+    FEATURE_COLUMN,
+    OUTPUT_COLUMN,
+    words(
+        "compared",
+        "compared",
+        lambda row: shorten_compared(row.second_name),
+        lambda row: row.second_name,
+        shown=several("second_name"),
+    ),
+    Column("with", value=lambda row: row.first_name),
+    Column("size", f"difference{SIGN}error", lambda row: write_size(row.found)),
+    *frame_only("size_error"),
+    Column("by_chance", value=lambda row: row.chance_size),
+    Column("share", "relative to effect", lambda row: write_share(row.share)),
+    Column("p_value", "p-value of no difference", lambda row: write_p(row.p_value)),
+    words("differs", "differs", lambda row: write_difference_verdict(row.found)),
+    Column(
+        "largest",
+        "largest",
+        lambda row: write_signed(row.peak.difference),
+        lambda row: row.peak.difference,
+    ),
+    Column("low", value=lambda row: row.peak.low),
+    Column("high", value=lambda row: row.peak.high),
+    words(
+        "at",
+        "at",
+        lambda row: shorten_compared(write_peak(row.found)),
+        lambda row: name_peak(row.found),
+    ),
+    Column("rows", value=lambda row: row.places.part),
+    Column(
+        "importance_with",
+        lambda rows: name_importances(rows)[0],
+        lambda row: write_digits(row.first.importance),
+        lambda row: row.first.importance,
+    ),
+    Column(
+        "importance",
+        lambda rows: name_importances(rows)[1],
+        lambda row: write_digits(row.second.importance),
+        lambda row: row.second.importance,
+    ),
+    Column("spread_with", value=lambda row: row.first.typical_spread),
+    Column("spread", value=lambda row: row.second.typical_spread),
+    words(
+        "rows_apart",
+        "data drift (shift of median)",
+        lambda row: write_drift(row.found),
+        lambda row: UNDEFINED if row.drift is None else row.drift.apart,
+    ),
+    Column("rows_moved", value=lambda row: row.drift is not None and row.drift.moved),
+    Column("median_with", value=lambda row: row.medians[0]),
+    Column("median", value=lambda row: row.medians[1]),
+)
+
+
+def list_lines(ranked: Sequence[FeatureComparison]) -> list[ComparisonLine]:
+    """The rows of the table; `largest` is the largest difference on the same output."""
+    largest: dict[str, float] = {}
+    for one in ranked:
+        peaks = [abs(found.peak.difference) for found in one.differences if found.is_known]
+        largest[one.output] = max(largest.get(one.output, 0.0), *peaks, 0.0)
+    return [
+        ComparisonLine(found, one, largest[one.output])
+        for one in ranked
+        for found in one.differences
+    ]
 
 
 def comparison_rows(ranked: Sequence[FeatureComparison]) -> Columns:
-    """One row per feature, output and explanation that is compared with the first.
-
-    `size` is the deviation over the rows of the difference of the curves, `by_chance` what the draw
-    of the rows would make of equal curves, `share` the size over the larger importance. `largest`
-    is the largest difference among the rows, between `low` and `high`, found `at` some value.
-    `rows` is the part of the rows of the common zero that are where both have a curve,
-    `rows_apart` how much of the rows is elsewhere, `shift` how far their median moved.
-    """
-    pairs = [(one, found) for one in ranked for found in one.differences]
-    every = [found for _, found in pairs]
-    drifts = [found.drift for found in every]
-    return {
-        "feature": [one.name for one, _ in pairs],
-        "output": [one.output for one, _ in pairs],
-        "compared": [found.second_name for found in every],
-        "with": [found.first_name for found in every],
-        "size": [found.size for found in every],
-        "size_error": [found.size_error for found in every],
-        "by_chance": [found.chance_size for found in every],
-        "share": [found.share for found in every],
-        "p_value": [found.p_value for found in every],
-        "differs": [found.differs for found in every],
-        "largest": [found.peak.difference for found in every],
-        "low": [found.peak.low for found in every],
-        "high": [found.peak.high for found in every],
-        "at": [name_peak(found) for found in every],
-        "rows": [found.places.part for found in every],
-        "importance_with": [found.first.importance for found in every],
-        "importance": [found.second.importance for found in every],
-        "spread_with": [found.first.typical_spread for found in every],
-        "spread": [found.second.typical_spread for found in every],
-        "rows_apart": [UNDEFINED if drift is None else drift.apart for drift in drifts],
-        "rows_moved": [drift is not None and drift.moved for drift in drifts],
-        "median_with": [UNDEFINED if drift is None else drift.before.median for drift in drifts],
-        "median": [UNDEFINED if drift is None else drift.after.median for drift in drifts],
-    }
+    """One row per feature, output and explanation that is compared with the first."""
+    return tabulate(list_lines(ranked), COMPARISON_COLUMNS)
 
 
 def place_rows_of(ranked: Sequence[FeatureComparison]) -> Columns:
@@ -71,26 +166,20 @@ def place_rows_of(ranked: Sequence[FeatureComparison]) -> Columns:
     `curve_with` and `curve` are the curves of both at one common zero, `difference` is the second
     less the first, between `low` and `high`. `x` is a number, `at` the same as text.
     """
-    names = ["feature", "output", "compared", "with", "at", "x"]
-    names += ["curve_with", "curve", "difference", "low", "high"]
-    columns: Columns = {name: [] for name in names}
-    for one in ranked:
-        for found in one.differences:
-            path = found.trace(N_COMPARISON_POINTS)
-            n_rows = path.x.size
-            columns["feature"] += [one.name] * n_rows
-            columns["output"] += [one.output] * n_rows
-            columns["compared"] += [found.second_name] * n_rows
-            columns["with"] += [found.first_name] * n_rows
-            columns["at"] += name_axis(found.first, path.x)
-            columns["x"] += path.x.tolist()
-            mine = found.first.height(path.x) + one.lifts[0]
-            columns["curve_with"] += mine.tolist()
-            columns["curve"] += (mine + path.difference).tolist()
-            columns["difference"] += path.difference.tolist()
-            columns["low"] += path.low.tolist()
-            columns["high"] += path.high.tolist()
-    return columns
+    parts = []
+    for row in list_lines(ranked):
+        path = row.trace(N_COMPARISON_POINTS)
+        mine = row.first.height(path.x) + row.one.lifts[0]
+        named = {"feature": row.name, "output": row.output}
+        named |= {"compared": row.second_name, "with": row.first_name}
+        curves = {"curve_with": mine, "curve": mine + path.difference, **path._asdict()}
+        table = {"at": name_axis(row.first, path.x), "x": path.x.tolist()}
+        table |= {
+            name: curves[name].tolist()
+            for name in ("curve_with", "curve", "difference", "low", "high")
+        }
+        parts.append((named, table))
+    return stack_columns(parts)
 
 
 def name_axis(result: Result, x: FloatArray) -> list[str]:
@@ -113,29 +202,24 @@ def name_peak(found: CurveDifference) -> str:
 # --- Comparisons as text: the ranked table that `print` and the command show
 
 
-MAX_COMPARED_FEATURES = 30
-MAX_COMPARED_NAME_LENGTH = 24
-MAX_COMPARISON_HEAD_LENGTH = 14
-
-
-def comparison_as_text(
+def list_comparison(
     ranked: Sequence[FeatureComparison],
     names: Sequence[str],
     zero: str,
     notes: Sequence[str],
+    columns: Sequence[Column] = COMPARISON_COLUMNS,
     most: int = MAX_COMPARED_FEATURES,
-) -> str:
-    """Write the ranked table that `print` shows, of at most so many features.
+) -> Listing:
+    """The ranked table that `print` shows, of at most so many features.
 
     `names` are what the explanations are called, `zero` says in words where curves are zero, and
     `notes` follow the table.
     """
-    columns, n_left = comparison_ranking(ranked[:most])
-    table = aligned(
-        [(*row, "") for row in (list(columns), *zip(*columns.values(), strict=True))], n_left=n_left
-    )
-    more = [f"and {len(ranked) - most:,} that differ less"] if len(ranked) > most else []
-    return "\n".join([head_of(names, zero), *table, *more, write_comparison_counts(ranked), *notes])
+    n_more = len(ranked) - most
+    more = f"and {n_more:,} that differ less: cx.summary() has all" if n_more > 0 else ""
+    table = lay_out(list_lines(ranked[:most]), columns, more)
+    counts = write_comparison_counts(ranked)
+    return Listing(head_of(names, zero), (table,), notes=(counts, *notes))
 
 
 def head_of(names: Sequence[str], zero: str) -> str:
@@ -145,7 +229,7 @@ def head_of(names: Sequence[str], zero: str) -> str:
 
 
 def write_comparison_counts(ranked: Sequence[FeatureComparison]) -> str:
-    """Say how many features differ, and how many of the rows moved."""
+    """Say how many features differ, and how many drifted."""
     known = [one for one in ranked if np.isfinite(one.size)]
     n_differ, n_moved = sum(one.differs for one in known), sum(one.moved for one in ranked)
     curves = "the curves of all features agree"
@@ -153,46 +237,14 @@ def write_comparison_counts(ranked: Sequence[FeatureComparison]) -> str:
         curves = f"curves differ in {n_differ} of {len(known)} features"
     if not known:
         curves = "no curves can be compared"
-    return f"{curves}; rows moved in {n_moved} of {len(ranked)}"
+    return f"{curves}; data drift: {n_moved} of {len(ranked)} features drifted"
 
 
-def comparison_ranking(ranked: Sequence[FeatureComparison]) -> tuple[dict[str, list[str]], int]:
-    """The cells of the ranked table, and how many of its columns hold words."""
-    pairs = [(one, found) for one in ranked for found in one.differences]
-    every = [found for _, found in pairs]
-    columns = {"feature": [shorten_name(one.captions.feature(one.name)) for one, _ in pairs]}
-    if len({one.output for one, _ in pairs}) > 1:
-        columns["output"] = [shorten_name(one.captions.output(one.output)) for one, _ in pairs]
-    if len({found.second_name for found in every}) > 1:
-        columns["compared"] = [
-            shorten_name(found.second_name, MAX_COMPARED_NAME_LENGTH) for found in every
-        ]
-    n_left = len(columns)
-    columns["difference ± error"] = [
-        ""
-        if not found.is_known
-        else "0"
-        if found.size == 0
-        else write_with_error(found.size, found.size_error)
-        for found in every
-    ]
-    columns["of effect"] = [write_share(found.share) for found in every]
-    columns["p"] = [write_p(found.p_value) for found in every]
-    columns["differs"] = list(map(write_difference_verdict, every))
-    columns["largest"] = [write_signed(found.peak.difference) for found in every]
-    columns["at"] = [shorten_name(write_peak(found), MAX_COMPARED_NAME_LENGTH) for found in every]
-    # importance under the names of the two explanations, where there are but two
-    named = {(found.first_name, found.second_name) for found in every}
-    first, second = named.pop() if len(named) == 1 else ("first", "compared")
-    heads = [
-        f"importance {shorten_name(name, MAX_COMPARISON_HEAD_LENGTH)}" for name in (first, second)
-    ]
-    if heads[0] == heads[1]:
-        heads = ["importance (1)", "importance (2)"]
-    columns[heads[0]] = [write_number(found.first.importance, 3) for found in every]
-    columns[heads[1]] = [write_number(found.second.importance, 3) for found in every]
-    columns["rows elsewhere (median)"] = list(map(write_drift, every))
-    return columns, n_left
+def write_size(found: CurveDifference) -> str:
+    """Write a difference and its error; nothing where it is not known."""
+    if not found.is_known:
+        return ""
+    return write_with_error(found.size, found.size_error) if found.size else "0"
 
 
 def write_difference_verdict(found: CurveDifference) -> str:
@@ -208,7 +260,7 @@ def write_signed(value: float) -> str:
     """Write a difference with its sign; nothing if it is not known."""
     if not np.isfinite(value):
         return ""
-    return f"{'+' if value > 0 else ''}{write_number(value, 3)}"
+    return f"{'+' if value > 0 else ''}{write_digits(value)}"
 
 
 def write_peak(found: CurveDifference) -> str:
@@ -221,7 +273,7 @@ def write_peak(found: CurveDifference) -> str:
 
 
 def write_drift(found: CurveDifference) -> str:
-    """Say how many of the rows are elsewhere, and how far their median moved."""
+    """Say which part of the rows drifted, and how far their median is shifted."""
     drift = found.drift
     if drift is None:
         return ""
@@ -254,9 +306,9 @@ def describe_comparison(
         if what == "output" and all(len(some) == 1 for some in known):
             continue
         common = set(known[0]).intersection(*known[1:])
-        where = "only in" if len(names) == 2 else "not in all, but in"
         for name, some in zip(names, known, strict=True):
             if lone := [one for one in some if one not in common]:
+                where = "only in" if len(names) == 2 else "not in all explanations, but in"
                 text = f"{what}s {where} {shorten_name(name)}: {name_few(lone)}"
                 notes.append(Note(f"{what}s", text))
     methods = [str(fx.provenance.get("method", "")) for fx in given]
@@ -311,14 +363,21 @@ def describe_comparison(
         results = comparison.results
         if not all(map(can_be_named, results)):
             continue
-        common = set(results[0].labels).intersection(*(r.labels for r in results[1:]))
+        feature = shorten_name(read_feature_caption(results[0]))
+        by_level: dict[str, list[str]] = {}
         for name, result in zip(comparison.names, results, strict=True):
-            if lone := [label for label in result.labels if label not in common]:
-                levels = (
-                    f"levels of {shorten_name(read_feature_caption(result))} that are not in all, "
-                    f"but in {shorten_name(name)}"
-                )
-                notes.append(Note("levels", f"{levels}: {name_few(lone)}"))
+            for label in result.labels:
+                by_level.setdefault(label, []).append(name)
+        grouped: dict[tuple[str, ...], list[str]] = {}
+        for label, having in by_level.items():
+            if len(having) < len(results):
+                grouped.setdefault(tuple(having), []).append(label)
+        for holders, labels in grouped.items():
+            where = " and ".join(f'"{shorten_name(name)}"' for name in holders)
+            counted = "level" if len(labels) == 1 else "levels"
+            notes.append(
+                Note("levels", f"{feature}: {counted} only in {where}: {name_few(labels)}")
+            )
     return tuple(dict.fromkeys(notes))
 
 

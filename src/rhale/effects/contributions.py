@@ -12,12 +12,12 @@ import numpy as np
 
 from rhale.effects.alignment import align
 from rhale.effects.level_effect import LevelEffect
-from rhale.effects.listing import as_frame
 from rhale.effects.new_rows import MISSING_LEVEL, UNSEEN_LEVEL, NewRows, read_new_rows
 from rhale.effects.result import Outside, Result, find_result_axis_kind, heights, reach
 from rhale.effects.table import UNDEFINED
 from rhale.errors import BadSettingError, BadTableError
 from rhale.naming import read_word
+from rhale.output.frame import as_frame
 from rhale.regions.result import RegionTree
 from rhale.stats.arrays import BoolArray, FloatArray
 

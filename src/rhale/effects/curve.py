@@ -6,9 +6,9 @@ All of it is linear algebra: a curve is a linear map of the levels and slopes of
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal, NamedTuple, get_args
+from typing import Annotated, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from rhale.effects.binning.cells import Grid
 from rhale.effects.binning.gaps import NO_GAPS, Crossings, Gaps
 from rhale.effects.binning.moments import Moments
 from rhale.errors import BadSettingError
+from rhale.output.storage.values import ArrayDimension, Numbers, stored
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 
 # --- Quadrature: a few places with weights, in the place of the rows wherever these are averaged
@@ -37,8 +38,8 @@ class RowPlaces(NamedTuple):
         Their shares, which add up to one.
     """
 
-    x: FloatArray
-    weight: FloatArray
+    x: Annotated[FloatArray, Numbers.places("places")]
+    weight: Annotated[FloatArray, Numbers.shares(ArrayDimension("places", least=1))]
 
     def mean(self, values: FloatArray) -> float:
         """Average over the rows of what was read at the places."""
@@ -365,15 +366,15 @@ class CellMeans:
         How far the curve follows the cells of this bin, 0 to 1.
     """
 
-    bin: IntArray
-    left: FloatArray
-    right: FloatArray
-    weight: FloatArray
-    mean_x: FloatArray
-    std_x: FloatArray
-    residual: FloatArray
-    error: FloatArray
-    trust: FloatArray
+    bin: IntArray = field(metadata=stored(Numbers.counts(ArrayDimension("cells", least=1))))
+    left: FloatArray = field(metadata=stored(Numbers.places("cells")))
+    right: FloatArray = field(metadata=stored(Numbers.places("cells")))
+    weight: FloatArray = field(metadata=stored(Numbers.weights("cells")))
+    mean_x: FloatArray = field(metadata=stored(Numbers.places("cells")))
+    std_x: FloatArray = field(metadata=stored(Numbers.sizes("cells")))
+    residual: FloatArray = field(metadata=stored(Numbers.means("cells")))
+    error: FloatArray = field(metadata=stored(Numbers.errors("cells")))
+    trust: FloatArray = field(metadata=stored(Numbers.shares("cells")))
 
     @property
     def measured(self) -> BoolArray:

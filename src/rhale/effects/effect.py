@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar, Literal, NamedTuple, get_args
+from typing import Annotated, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -55,6 +55,7 @@ from rhale.errors import BadSettingError
 from rhale.output.labels import NO_CAPTIONS, NOT_WRITTEN, Captions
 from rhale.output.note import Note, as_notes
 from rhale.output.number_format import write_number
+from rhale.output.storage.values import MAX_AXIS_VALUE, Number, Numbers, stored
 from rhale.output.times import AxisKind, format_axis_value, write_short
 from rhale.regions.result import RegionTree
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
@@ -86,9 +87,9 @@ class LocalEffects(NamedTuple):
     array([2., 2., 2.])
     """
 
-    x: FloatArray
-    local_effects: FloatArray
-    weight: FloatArray
+    x: Annotated[FloatArray, Numbers.places("rows")]
+    local_effects: Annotated[FloatArray, Numbers.means("rows")]
+    weight: Annotated[FloatArray, Numbers.weights("rows")]
 
 
 NO_SAMPLE = LocalEffects(np.empty(0), np.empty(0), np.empty(0))
@@ -184,32 +185,36 @@ class Effect(FrozenResult):
 
     name: str
     output: str
-    edges: FloatArray
-    count: IntArray
-    rows: FloatArray
-    weight: FloatArray
-    mean_x: FloatArray
-    std_x: FloatArray
-    low_x: FloatArray
-    high_x: FloatArray
-    level: FloatArray
-    slope: FloatArray
-    std: FloatArray
-    std_plain: FloatArray
-    level_error: FloatArray
-    slope_error: FloatArray
+    edges: FloatArray = field(metadata=stored(Numbers.limits("bins")))
+    count: IntArray = field(metadata=stored(Numbers.counts("bins")))
+    rows: FloatArray = field(metadata=stored(Numbers.sizes("bins")))
+    weight: FloatArray = field(metadata=stored(Numbers.weights("bins")))
+    mean_x: FloatArray = field(metadata=stored(Numbers.places("bins")))
+    std_x: FloatArray = field(metadata=stored(Numbers.sizes("bins")))
+    low_x: FloatArray = field(metadata=stored(Numbers.places("bins")))
+    high_x: FloatArray = field(metadata=stored(Numbers.places("bins")))
+    level: FloatArray = field(metadata=stored(Numbers.means("bins")))
+    slope: FloatArray = field(metadata=stored(Numbers.slopes("bins")))
+    std: FloatArray = field(metadata=stored(Numbers.errors("bins")))
+    std_plain: FloatArray = field(metadata=stored(Numbers.errors("bins")))
+    level_error: FloatArray = field(metadata=stored(Numbers.errors("bins")))
+    slope_error: FloatArray = field(metadata=stored(Numbers.errors("bins")))
     row_places: RowPlaces
     gaps: Gaps = NO_GAPS
-    fit_covariance: FloatArray | None = None
-    search: float = 1.0
+    fit_covariance: FloatArray | None = field(default=None, metadata=stored(Numbers.slopes("bins")))
+    search: float = field(default=1.0, metadata=stored(Number(1, MAX_AXIS_VALUE)))
     closed: Closed = "left"
     density: Density = "rows"
     local_notes: tuple[Note, ...] = ()
     bin_notes: tuple[Note, ...] = ()
     sample: LocalEffects = NO_SAMPLE
     cells: CellMeans | None = None
-    spread_edges: FloatArray | None = None
-    spread_std: FloatArray | None = None
+    spread_edges: FloatArray | None = field(
+        default=None, metadata=stored(Numbers.limits("spread bins"))
+    )
+    spread_std: FloatArray | None = field(
+        default=None, metadata=stored(Numbers.errors("spread bins"))
+    )
     kind: AxisKind = "number"
     missing: Missing | None = None
     stairs: Staircase | None = None

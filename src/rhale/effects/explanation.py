@@ -7,7 +7,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import numpy as np
 
@@ -30,8 +30,11 @@ from rhale.effects.local.notes import (
 from rhale.effects.result import Outside, Result, is_constant
 from rhale.errors import BadSettingError, UnknownOutputError
 from rhale.naming import find_feature, find_output, list_asked, near_names
+from rhale.output.columns import Listing
+from rhale.output.frame import as_frame
 from rhale.output.labels import Captions, caption, captions_of
 from rhale.output.note import Note, as_notes
+from rhale.output.picture_options import ExplanationOptions, with_options
 from rhale.regions.partners import PartnerMatrix, Partners, partners_of_regions
 from rhale.settings import PROFILES, describe_bins, name_keys, parse_bins_setting, partition_for
 from rhale.stats.arrays import FloatArray
@@ -139,7 +142,7 @@ class Explanation:
     __hash__ = None  # type: ignore[assignment]
 
     def __str__(self) -> str:
-        return listing.as_text(self.effects, self.provenance, (*self._share_notes(), *self.notes))
+        return str(self._listing())
 
     __repr__ = __str__
 
@@ -178,15 +181,14 @@ class Explanation:
         wanted = [e for e in self.effects if output is None or e.output == self._label(output)]
         return sorted(wanted, key=lambda e: -e.importance if np.isfinite(e.importance) else 0.0)
 
+    @with_options(ExplanationOptions)
     def plot(
         self,
         feature: str | int | Iterable[str | int] | None = None,
         *,
         output: str | int | None = None,
         ax: Any = None,
-        center: Center = "mean",
-        smooth: bool = False,
-        **options: Any,
+        **options: Unpack[ExplanationOptions],
     ) -> Any:
         """Draw one feature in detail, several in the order asked for, or all, the largest first.
 
@@ -200,22 +202,7 @@ class Explanation:
             Which output; all if not given.
         ax : matplotlib Axes or a sequence of them, optional
             Where to draw; a new figure if not given.
-        center : {"mean", "start", "uniform"}
-            Where curves are zero.
-        smooth : bool
-            Of a model that moves in steps, such as trees: False draws its own curve, flat but for
-            its jumps; True evens out small steps and keeps the real jumps, as in `Effect.curve`.
         **options
-            Of one feature: `kind="curve"`, "bins" or "both" chooses its panels; `rows=50` draws the
-            curves of so many sampled rows, `color="latitude"` colours them by another feature, and
-            `color=True` by that with which they differ most (see `partners`). Of several: `top=12`
-            draws the largest, `columns` and `sharey` arrange them. Of both: `limits="1%..99%"` or
-            (low, high) shows a part of the axis, `xscale="log"` or "linear" is chosen otherwise,
-            `sort="effect"` or "order" orders levels, `regions=True` draws the curves of regions over
-            the common one. Of every picture: `colors` (of the effect, "black"; of several curves, a
-            list; or by role, {"spread": "grey"}), `figsize`, `legend=False`, `title`. The others
-            are those of `rhale.plots.plot_effect`, `plot_profile`, `plot_all`, `plot_outputs` and
-            `plot_regions`; the page "Pictures" of the documentation shows all.
 
         Returns
         -------
@@ -237,21 +224,21 @@ class Explanation:
         from rhale.plots.overview import main_outputs
         from rhale.plots.row_curves import RowColors, choose_color
 
-        options = {"center": center, "smooth": smooth, **options}
+        settings: dict[str, Any] = {**options}
         if isinstance(feature, str | int | np.integer):
             name = self.features[self._feature(feature)]
             if output is None and len(self.outputs) > 1:
                 results = [self[name, label] for label in self.outputs]
-                return draw(plots.plot_outputs, results, axes=ax, **options)
+                return draw(plots.plot_outputs, results, axes=ax, **settings)
             result = self[name] if output is None else self[name, output]
             among = tuple(effect for effect in self.effects if effect.output == result.output)
-            color = options.get("color")
+            color = settings.get("color")
             if color is not None and color is not False:
                 partners = self.partners(name, result.output) if color is True else None
                 other = self[choose_color(color, self.features, partners), result.output]
                 values = self.sample_x[:, self._feature(other.name)]
-                options["color"] = RowColors(other, values)
-            return draw(choose_plot(result), result, ax=ax, among=among, **options)
+                settings["color"] = RowColors(other, values)
+            return draw(choose_plot(result), result, ax=ax, among=among, **settings)
         if feature is None:
             names = list(self.features)
         else:
@@ -273,8 +260,8 @@ class Explanation:
             order.sort(key=names.index)
         chosen = [effect for name in order for effect in by_name[name]]
         if feature is not None:
-            options = {"top": len({result.name for result in chosen}) or None, **options}
-        return draw(plots.plot_all, chosen, axes=ax, **options)
+            settings = {"top": len({result.name for result in chosen}) or None, **settings}
+        return draw(plots.plot_all, chosen, axes=ax, **settings)
 
     def compare(
         self,
@@ -376,7 +363,7 @@ class Explanation:
             rows = listing.region_rows(self.effects)
         else:
             rows = listing.bin_rows(self.effects)
-        return listing.as_frame(rows, backend, self._backend)
+        return as_frame(rows, backend, self._backend)
 
     def curve_frame(
         self,
@@ -532,7 +519,7 @@ class Explanation:
         ['x0', 'x1', 0.0]
         """
         self._require_regions()
-        return listing.as_frame(listing.tabulate_splits(self.effects), backend, self._backend)
+        return as_frame(listing.tabulate_splits(self.effects), backend, self._backend)
 
     def partners(self, feature: str | int, output: str | int | None = None) -> Partners:
         """With which features the spread of a feature goes, and what goes with none; no query of the model.
@@ -620,7 +607,7 @@ class Explanation:
         >>> found["feature"].tolist(), bool(found["importance"][0] > found["importance"][1])
         (['x0', 'x1'], True)
         """
-        return listing.as_frame(listing.tabulate_effects(self.ranked()), backend, self._backend)
+        return as_frame(listing.tabulate_effects(self.ranked()), backend, self._backend)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write one JSON file that `rhale.load` reads back exactly.
@@ -724,9 +711,14 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         """The ranked table with the shape of each curve, for notebooks."""
-        from rhale.report.notebook import as_html
+        from rhale.report.notebook import NOTEBOOK_COLUMNS
 
-        return as_html(self.ranked(), self.provenance, (*self._share_notes(), *self.notes))
+        return self._listing(columns=NOTEBOOK_COLUMNS).as_html()
+
+    def _listing(self, **options: Any) -> Listing:
+        """The ranked table and its notes."""
+        notes = (*self._share_notes(), *self.notes)
+        return listing.list_effects(self.effects, self.provenance, notes, **options)
 
     def rebin(self, bins: Bins) -> Explanation:
         """Choose bins anew from the fine cells, without asking the model.

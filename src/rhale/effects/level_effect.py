@@ -38,6 +38,7 @@ from rhale.naming import find_level
 from rhale.output.labels import NO_CAPTIONS, NOT_WRITTEN, Captions
 from rhale.output.note import Note, as_notes
 from rhale.output.number_format import write_number
+from rhale.output.storage.values import ANY_TEXT, ArrayDimension, Numbers, Several, stored
 from rhale.output.times import ColumnKind
 from rhale.regions.result import RegionTree
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
@@ -109,16 +110,18 @@ class LevelEffect(FrozenResult):
 
     name: str
     output: str
-    levels: tuple[str, ...]
-    level_count: IntArray
-    level_weight: FloatArray
-    edges: FloatArray
-    count: IntArray
-    rows: FloatArray
-    weight: FloatArray
-    mean: FloatArray
-    std: FloatArray
-    correlation: FloatArray
+    levels: tuple[str, ...] = field(
+        metadata=stored(Several(ANY_TEXT, ArrayDimension("levels", least=1), unique=True))
+    )
+    level_count: IntArray = field(metadata=stored(Numbers.counts("levels")))
+    level_weight: FloatArray = field(metadata=stored(Numbers.weights("levels")))
+    edges: FloatArray = field(metadata=stored(Numbers.places("levels", rising=True)))
+    count: IntArray = field(metadata=stored(Numbers.counts("steps")))
+    rows: FloatArray = field(metadata=stored(Numbers.sizes("steps")))
+    weight: FloatArray = field(metadata=stored(Numbers.weights("steps")))
+    mean: FloatArray = field(metadata=stored(Numbers.means("steps")))
+    std: FloatArray = field(metadata=stored(Numbers.errors("steps")))
+    correlation: FloatArray = field(metadata=stored(Numbers(("steps", "steps"), unknown=True)))
     is_number: bool = False
     pooled: tuple[str, ...] = ()
     missing: Missing | None = None

@@ -35,6 +35,7 @@ from rhale.naming import find_level
 from rhale.output.labels import NO_CAPTIONS, NOT_WRITTEN, Captions
 from rhale.output.note import Note
 from rhale.output.number_format import write_number
+from rhale.output.storage.values import UNIQUE_TEXTS, ArrayDimension, Number, Numbers, stored
 from rhale.output.times import AxisKind, ColumnKind, format_axis_value
 from rhale.stats.arrays import FloatArray
 from rhale.stats.distributions import student_quantile
@@ -115,21 +116,28 @@ class Profile(FrozenResult):
     name: str
     output: str
     method: ProfileMethod
-    grid: FloatArray
-    mean: FloatArray
-    std: FloatArray
-    covariance: FloatArray
-    rows: FloatArray
-    share: FloatArray
-    curves: FloatArray = field(default_factory=lambda: NO_CURVES)
-    curve_x: FloatArray = field(default_factory=lambda: NO_VALUES)
+    grid: FloatArray = field(metadata=stored(Numbers.places(ArrayDimension("points", least=1))))
+    mean: FloatArray = field(metadata=stored(Numbers.means("points")))
+    std: FloatArray = field(metadata=stored(Numbers.errors("points")))
+    covariance: FloatArray = field(metadata=stored(Numbers(("points", "points"), unknown=True)))
+    rows: FloatArray = field(metadata=stored(Numbers.sizes("points")))
+    share: FloatArray = field(metadata=stored(Numbers.sizes("points")))
+    curves: FloatArray = field(
+        default_factory=lambda: NO_CURVES,
+        metadata=stored(Numbers(("curves", "numbers of a curve"), unknown=True)),
+    )
+    curve_x: FloatArray = field(
+        default_factory=lambda: NO_VALUES, metadata=stored(Numbers(("curves",), unknown=True))
+    )
     notes: tuple[Note, ...] = ()
     kind: AxisKind = "number"
-    levels: tuple[str, ...] = ()
+    levels: tuple[str, ...] = field(default=(), metadata=stored(UNIQUE_TEXTS))
     missing: Missing | None = None
     row_places: RowPlaces | None = None
-    known_rows: float | None = None
-    own_covariance: FloatArray | None = None
+    known_rows: float | None = field(default=None, metadata=stored(Number(least=0)))
+    own_covariance: FloatArray | None = field(
+        default=None, metadata=stored(Numbers(("points",), unknown=True))
+    )
     captions: Captions = field(default=NO_CAPTIONS, compare=False, metadata=NOT_WRITTEN)
     parts: ClassVar[Parts] = "points"
     quantity: ClassVar[Quantity] = "prediction"

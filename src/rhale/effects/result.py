@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from statistics import NormalDist
-from typing import Any, Literal, NamedTuple, Protocol, cast, get_args, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, Unpack, cast, get_args, runtime_checkable
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from rhale.naming import read_word
 from rhale.output.doors import draw_result_lazily, show_result
 from rhale.output.labels import Captions
 from rhale.output.note import Note, as_notes
+from rhale.output.picture_options import EffectOptions, with_options
 from rhale.output.times import AxisKind, ColumnKind, as_axis_kind, as_numbers, format_axis_value
 from rhale.regions.result import RegionTree
 from rhale.stats.arrays import BoolArray, FloatArray
@@ -472,7 +472,8 @@ class CurveMethods(Protocol):
         >>> age.to_frame("pandas")["mean"].tolist()
         [2.0]
         """
-        from rhale.effects.listing import as_frame, bin_rows
+        from rhale.effects.listing import bin_rows
+        from rhale.output.frame import as_frame
 
         return as_frame(bin_rows([self]), backend)
 
@@ -518,15 +519,15 @@ class CurveMethods(Protocol):
         asked: dict[str, Any] = {"n": n, "center": center, "level": level, "smooth": smooth}
         return curve_frame([self], backend, **asked)
 
-    def plot(self, **options: Any) -> Any:
+    @with_options(EffectOptions)
+    def plot(self, *, ax: Any = None, **options: Unpack[EffectOptions]) -> Any:
         """Draw this feature in detail, as `Explanation.plot` does.
 
         Parameters
         ----------
+        ax : matplotlib Axes or a pair of them, optional
+            Where to draw; a new figure if not given.
         **options
-            Those of `Explanation.plot` for one feature: `ax`, `kind`, `center`, `smooth`, `limits`,
-            `xscale`, `sort`, `rows`, `regions`, `colors`, `figsize`, `legend`, `title`, and the others of
-            `rhale.plots.plot_effect` or `rhale.plots.plot_profile`.
 
         Returns
         -------
@@ -543,7 +544,7 @@ class CurveMethods(Protocol):
         >>> import matplotlib.pyplot as plt
         >>> plt.close(ax.figure)
         """
-        return draw_result_lazily(self, options)
+        return draw_result_lazily(self, {"ax": ax, **options})
 
 
 @runtime_checkable
@@ -660,15 +661,6 @@ class Result(CurveMethods, Protocol):
 
 
 # what a result says in one number; tables of results have a column for each
-STATISTICS: dict[str, Callable[[Result], float]] = {
-    "importance": lambda result: result.importance,
-    "importance_error": lambda result: result.importance_error,
-    "typical_spread": lambda result: result.typical_spread,
-    "typical_spread_error": lambda result: result.typical_spread_error,
-    "heterogeneity": lambda result: result.heterogeneity,
-}
-
-
 class FrozenResult(CurveMethods):
     """What results of one feature have in common: they never change, and compare by value."""
 

@@ -1,103 +1,49 @@
-"""The schema of saved explanations: type, length and range of every field of every record."""
+"""The schema of saved explanations: their records, and what must hold between fields."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING as MISSING_DEFAULT
-from dataclasses import fields, replace
 from itertools import product
-from math import inf
-from typing import Any, NamedTuple, get_args
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
-from rhale.effects.binning.cells import Closed, Grid, as_axis_cells
-from rhale.effects.binning.gaps import Crossings, Gaps
-from rhale.effects.binning.moments import LARGEST_SQUARABLE, Moments
-from rhale.effects.curve import (
-    BinFits,
-    CellMeans,
-    RowEnds,
-    RowPlaces,
-    build_fit_from_bins,
-    middles,
-    scatter_rows,
-)
-from rhale.effects.effect import Density, Effect, LocalEffects
+from rhale.effects.binning.cells import Grid, as_axis_cells
+from rhale.effects.binning.gaps import Crossings
+from rhale.effects.binning.moments import Moments
+from rhale.effects.curve import BinFits, RowEnds, RowPlaces, build_fit_from_bins
+from rhale.effects.effect import Effect, LocalEffects
 from rhale.effects.level_effect import LevelEffect, name_others
-from rhale.effects.profile import Profile, ProfileMethod
+from rhale.effects.profile import Profile
 from rhale.effects.spread import RowSpread
 from rhale.effects.staircase import Staircase
-from rhale.effects.table import Missing
 from rhale.output.storage.values import (
     ANY_TEXT,
+    NOTE_LIST,
+    WHOLE_NUMBER,
     Anything,
     ArrayDimension,
     Kind,
     Maybe,
     Named,
     Nothing,
-    Number,
     Numbers,
+    Past,
     Record,
     RecordUnion,
-    Remark,
     Several,
-    Text,
-    Truth,
+    checks,
     quote_file_value,
     refuse_file_content,
 )
-from rhale.output.times import AxisKind
 from rhale.regions.partners import PartnerMatrix
 from rhale.regions.storage import agree_regions, region_records
 from rhale.stats.arrays import FloatArray, IntArray
 
-TEXTS, NOTE_LIST = Several(Text()), Several(Remark())
-MAX_TOTAL_WEIGHT = 1e120  # more than all rows of the largest weight together
-MIN_TOTAL_WEIGHT = 1e-300  # instead of a weight of zero, which is refused later
-MAX_AXIS_VALUE = 1e300  # axes end here: the room around a drawing must be a number, too
+# --- What must hold between the fields of a record
 
 
-class SharedSample(NamedTuple):
-    """Local effects of the explanation's sampled rows, which hold x and weight once for all."""
-
-    local_effects: FloatArray
-
-
-class CellPlaces(NamedTuple):
-    """Row places that follow from the explanation's cells of the feature."""
-
-
-class PartRows(NamedTuple):
-    """Rows of a region: which of those in the sample of all rows they are."""
-
-    rows: IntArray
-
-
-def _columns(of: str) -> dict[str, Numbers]:
-    """Kinds of arrays with one number for each of something.
-
-    `places` lie on an axis, `counts`, `sizes` and `weights` are not negative, `means` may be
-    unknown, and so may `slopes` and `errors`, which are infinite on an axis of next to no length.
-    """
-    sides = (ArrayDimension(of),)
-    return {
-        "places": Numbers(sides, -MAX_AXIS_VALUE, MAX_AXIS_VALUE),
-        "counts": Numbers(sides, whole=True, least=0),
-        "sizes": Numbers(sides, least=0),
-        "weights": Numbers(sides, 0, MAX_TOTAL_WEIGHT),
-        "means": Numbers(sides, -LARGEST_SQUARABLE, LARGEST_SQUARABLE, unknown=True),
-        "slopes": Numbers(sides, -inf, inf, unknown=True),
-        "errors": Numbers(sides, 0, inf, unknown=True),
-    }
-
-
-def _limits(of: str) -> Numbers:
-    """Limits of bins or cells, one more than there are of them."""
-    return Numbers((ArrayDimension(of, 1, least=1),), -MAX_AXIS_VALUE, MAX_AXIS_VALUE, rising=True)
-
-
+@checks(Effect)
 def _agree_effect(effect: Effect, where: str) -> None:
     """Refuse an effect with bins whose fields contradict each other."""
     if not effect.weight.sum() > 0:
@@ -132,6 +78,7 @@ def _agree_effect(effect: Effect, where: str) -> None:
     agree_regions(effect, where)
 
 
+@checks(Staircase)
 def _agree_stairs(stairs: Staircase, where: str) -> None:
     """Places lie on the axis, and shares of the rows add up to one."""
     if not stairs.low <= stairs.high:
@@ -145,46 +92,7 @@ def _agree_stairs(stairs: Staircase, where: str) -> None:
         refuse_file_content(f"{where}drawn has {len(stairs.drawn)} rows, not 2")
 
 
-def _build_effect(**found: Any) -> Effect:
-    """Make an effect; files before format 5 hold its fits at the middles of the bins."""
-    mean, edges, origin = found.pop("mean", None), found["edges"], found["mean_x"]
-    if "level" not in found:
-        if mean is None:
-            refuse_file_content("level of an effect is missing")
-        found["level"] = mean + found["slope"] * (origin - middles(edges))
-        if np.any(np.abs(found["level"]) > LARGEST_SQUARABLE):
-            refuse_file_content("a slope of an effect is too large for its bin")
-    found.setdefault("low_x", edges[:-1])
-    found.setdefault("high_x", edges[1:])
-    if "row_places" not in found:
-        found["row_places"] = scatter_rows(origin, found["std_x"], found["weight"])
-    return Effect(**found)
-
-
-def _build_levels(**found: Any) -> LevelEffect:
-    """Make an effect of levels.
-
-    Files before format 11 hold covariances of levels without an order; some hold the steps of the
-    rows of the higher levels alone (`down`).
-    """
-    found.pop("down", None)
-    covariance = found.pop("covariance", None)
-    if covariance is not None and np.all(np.isfinite(covariance)) and len(covariance) > 1:
-        n_levels, weight = len(covariance), found["level_weight"]
-        found["has_order"] = False
-        found["row_spread"] = RowSpread(
-            places=found["edges"],
-            shares=weight / max(weight.sum(), MIN_TOTAL_WEIGHT),
-            covariance=np.diff(np.diff(covariance, axis=0), axis=1),
-            error=float("nan"),
-            first=np.zeros(n_levels, dtype=np.intp),
-            last=np.full(n_levels, n_levels - 1),
-            x=np.empty(0),
-            rows=np.empty((0, n_levels - 1)),
-        )
-    return LevelEffect(**found)
-
-
+@checks(RowSpread)
 def _agree_spread(spread: RowSpread, where: str) -> None:
     """Shares add up to one, rows begin at places, and no increment has less variance than none."""
     if not np.isclose(spread.shares.sum(), 1.0):
@@ -202,6 +110,7 @@ def _agree_spread(spread: RowSpread, where: str) -> None:
         refuse_file_content(f"{where}covariance has a variance below zero")
 
 
+@checks(Crossings)
 def _agree_crossings(asked: Crossings, where: str) -> None:
     """Stretches have a width and no part in common, and no rise has less variance than none."""
     if np.any(asked.right <= asked.left) or np.any(asked.right[:-1] > asked.left[1:]):
@@ -212,12 +121,14 @@ def _agree_crossings(asked: Crossings, where: str) -> None:
         refuse_file_content(f"{where}covariance has a variance below zero")
 
 
+@checks(RowPlaces)
 def _agree_places(places: RowPlaces, where: str) -> None:
     """Shares of the data add up to one."""
     if not np.isclose(places.weight.sum(), 1.0):
         refuse_file_content(f"{where}weight adds up to {places.weight.sum()}, not to 1")
 
 
+@checks(LevelEffect)
 def _agree_levels(effect: LevelEffect, where: str) -> None:
     """Levels have rows, places and steps between them; pooled ones are one level."""
     if len(effect.levels) != effect.mean.size + 1:
@@ -239,6 +150,7 @@ def _agree_levels(effect: LevelEffect, where: str) -> None:
     agree_regions(effect, where)
 
 
+@checks(Profile)
 def _agree_profile_points(profile: Profile, where: str) -> None:
     """Points are in order; labels, if any, and single curves have one entry for each point."""
     n_points, (n_curves, size) = profile.grid.size, profile.curves.shape
@@ -258,15 +170,7 @@ def _agree_profile_points(profile: Profile, where: str) -> None:
         refuse_file_content(f"{where}share is zero at all points")
 
 
-def _build_moments(grid: Grid, **sums: Any) -> Moments:
-    """Moments in a file are over one axis: it holds their grid."""
-    # formats before 5 knew no more than the cell of a row; how many cells there are is asked later
-    filled = sums["count"] > 0
-    sums.setdefault("low", np.where(filled, np.resize(grid.edges[:-1], filled.size), inf))
-    sums.setdefault("high", np.where(filled, np.resize(grid.edges[1:], filled.size), -inf))
-    return Moments(as_axis_cells(grid), **sums)
-
-
+@checks(Moments)
 def _agree_moments(moments: Moments, where: str) -> None:
     """There are as many numbers as cells, and those with rows have ends."""
     if moments.count.size != moments.grid.n_cells:
@@ -280,6 +184,7 @@ def _agree_moments(moments: Moments, where: str) -> None:
         )
 
 
+@checks(PartnerMatrix)
 def _agree_partners(matrix: PartnerMatrix, where: str) -> None:
     """Proxies are proxies of partners that there are."""
     if np.any(matrix.proxy_of >= len(matrix.names)):
@@ -317,368 +222,89 @@ def agree_explanation(found: dict[str, Any], where: str) -> None:
     binned = {e.name for e in effects if e.parts == "bins"}
     for name, moments in found.get("cells", {}).items():
         n_series = moments.mean.shape[0]
-        if name not in binned or n_series not in [n * len(outputs) for n in (1, 3, 4)]:
+        if name not in binned or n_series != len(outputs):
             refuse_file_content(
                 f"{where}cells[{quote_file_value(name)}] belongs to no effect with bins"
             )
-        if n_series > len(
-            outputs
-        ):  # files before format 11: slopes of models with steps, for the spread
-            kept = replace(moments.series(*range(len(outputs))), is_stepped=True)
-            found["cells"][name] = kept
 
 
-BIN_COLUMNS, STEP_COLUMNS, LEVEL_COLUMNS = _columns("bins"), _columns("steps"), _columns("levels")
-POINT_COLUMNS, CELL_COLUMNS, ROW_COLUMNS = _columns("points"), _columns("cells"), _columns("rows")
-EFFECT_DEFAULTS = (
-    *("low_x", "high_x", "level", "row_places"),  # since format 5
-    *(f.name for f in fields(Effect) if f.default is not MISSING_DEFAULT),
-)
-LEVEL_DEFAULTS = tuple(f.name for f in fields(LevelEffect) if f.default is not MISSING_DEFAULT)
-SAMPLE = Record(
-    LocalEffects,
-    {
-        "x": ROW_COLUMNS["places"],
-        "local_effects": ROW_COLUMNS["means"],
-        "weight": ROW_COLUMNS["weights"],
-    },
-)
-SAMPLED_ROWS = Record(SharedSample, {"local_effects": ROW_COLUMNS["means"]})
-PART_ROWS = Record(
-    PartRows, {"rows": Numbers((ArrayDimension("rows"),), whole=True, least=0, rising=True)}
-)
-SAMPLES = {"local_effects": SAMPLE, "sampled_rows": SAMPLED_ROWS}
-MISSING_RECORD = Record(
-    Missing,
-    {
-        "count": Number(whole=True, least=0),
-        "share": Number(),
-        "mean": Number(-MAX_AXIS_VALUE, MAX_AXIS_VALUE, unknown=True),
-        "std": Number(0, inf, unknown=True),
-        "rows": Number(least=0),
-    },
-)
-GRID = Record(Grid, {"edges": _limits("cells"), "closed": Text(get_args(Closed))})
-SERIES = (ArrayDimension("series", least=1), ArrayDimension("cells"))
-MOMENTS = Record(
-    Moments,
-    {
-        "grid": RecordUnion({"grid": GRID}),
-        "count": CELL_COLUMNS["counts"],
-        "weight": CELL_COLUMNS["weights"],
-        "weight_squares": Numbers((ArrayDimension("cells"),), 0, MAX_TOTAL_WEIGHT**2),
-        "mean_x": CELL_COLUMNS["places"],
-        "sxx": CELL_COLUMNS["sizes"],
-        "low": Numbers((ArrayDimension("cells"),), -MAX_AXIS_VALUE, inf, unknown=True),
-        "high": Numbers((ArrayDimension("cells"),), -inf, MAX_AXIS_VALUE, unknown=True),
-        "mean": Numbers(SERIES),
-        "sxd": Numbers(SERIES),
-        "sdd": Numbers(SERIES, least=0),
-        "is_stepped": Truth(),
-    },
-    _agree_moments,
-    _build_moments,
-    later=("low", "high", "is_stepped"),
-)
-CELL_MEANS = Record(
-    CellMeans,
-    {
-        "bin": Numbers((ArrayDimension("cells", least=1),), whole=True, least=0),
-        "left": CELL_COLUMNS["places"],
-        "right": CELL_COLUMNS["places"],
-        "weight": CELL_COLUMNS["weights"],
-        "mean_x": CELL_COLUMNS["places"],
-        "std_x": CELL_COLUMNS["sizes"],
-        "residual": CELL_COLUMNS["means"],
-        "error": CELL_COLUMNS["errors"],
-        "trust": Numbers((ArrayDimension("cells"),), least=0, most=1),
-    },
-)
-RESULT: dict[str, Kind] = {
-    "name": ANY_TEXT,
-    "output": ANY_TEXT,
-    "missing": Maybe(RecordUnion({"missing": MISSING_RECORD})),
-}
-SAMPLE_AND_NOTE_FIELDS: dict[str, Kind] = {
-    "local_notes": NOTE_LIST,
-    "bin_notes": NOTE_LIST,
-    "sample": RecordUnion(SAMPLES),
-}
-ROW_PLACES = Record(
-    RowPlaces,
-    {
-        "x": _columns("places")["places"],
-        "weight": Numbers((ArrayDimension("places", least=1),), 0, 1),
-    },
-    _agree_places,
-)
-CELL_PLACES = Record(CellPlaces, {})
-QUADRATURE_RECORDS = RecordUnion({"row_places": ROW_PLACES, "cell_places": CELL_PLACES})
-GAP_COLUMNS = _columns("gaps")
-GAPS_RECORD = Record(
-    Gaps,
-    {
-        "left": GAP_COLUMNS["places"],
-        "right": GAP_COLUMNS["places"],
-        "variance": GAP_COLUMNS["sizes"],
-    },
-)
-CROSSINGS = Record(
-    Crossings,
-    {
-        "left": Numbers(
-            (ArrayDimension("stretches", least=1),), -MAX_AXIS_VALUE, MAX_AXIS_VALUE, rising=True
-        ),
-        "right": Numbers(
-            (ArrayDimension("stretches"),), -MAX_AXIS_VALUE, MAX_AXIS_VALUE, rising=True
-        ),
-        "rise": Numbers((ArrayDimension("stretches"),), -LARGEST_SQUARABLE, LARGEST_SQUARABLE),
-        "covariance": Numbers(
-            (ArrayDimension("stretches"), ArrayDimension("stretches")),
-            -(LARGEST_SQUARABLE**2),
-            LARGEST_SQUARABLE**2,
-        ),
-        "empty": Numbers(
-            (ArrayDimension("empty stretches", least=1),), whole=True, least=0, rising=True
-        ),
-    },
-    _agree_crossings,
-)
-STAIRCASE = Record(
-    Staircase,
-    {
-        "places": Numbers((ArrayDimension("jumps"),), -MAX_AXIS_VALUE, MAX_AXIS_VALUE, rising=True),
-        "jumps": Numbers((ArrayDimension("jumps"),), -LARGEST_SQUARABLE, LARGEST_SQUARABLE),
-        "near_shares": Numbers((ArrayDimension("jumps"),), 0, 1),
-        "row_shares": Numbers((ArrayDimension("jumps", 1),), 0, 1),
-        "influence": Numbers(
-            (ArrayDimension("groups", least=1), ArrayDimension("jumps")),
-            -LARGEST_SQUARABLE,
-            LARGEST_SQUARABLE,
-        ),
-        "drawn": Numbers(
-            (ArrayDimension("parts"), ArrayDimension("groups")),
-            -(LARGEST_SQUARABLE**2),
-            LARGEST_SQUARABLE**2,
-        ),
-        "group_shares": Numbers((ArrayDimension("groups"),), 0, 1),
-        "low": Number(-MAX_AXIS_VALUE, MAX_AXIS_VALUE),
-        "high": Number(-MAX_AXIS_VALUE, MAX_AXIS_VALUE),
-    },
-    _agree_stairs,
-)
-ROW_SPREAD = Record(
-    RowSpread,
-    {
-        "places": Numbers(
-            (ArrayDimension("increments", 1, least=1),),
-            -MAX_AXIS_VALUE,
-            MAX_AXIS_VALUE,
-            rising=True,
-        ),
-        "shares": Numbers((ArrayDimension("increments", 1),), 0, 1),
-        "covariance": Numbers(
-            (ArrayDimension("increments"), ArrayDimension("increments")),
-            -(LARGEST_SQUARABLE**2),
-            LARGEST_SQUARABLE**2,
-        ),
-        "error": Number(0, LARGEST_SQUARABLE, unknown=True),
-        "first": Numbers((ArrayDimension("increments", 1),), whole=True, least=0),
-        "last": Numbers((ArrayDimension("increments", 1),), whole=True, least=0),
-        "x": Numbers(
-            (ArrayDimension("shown rows"),), -MAX_AXIS_VALUE, MAX_AXIS_VALUE, unknown=True
-        ),
-        "rows": Numbers(
-            (ArrayDimension("shown rows"), ArrayDimension("numbers of a row")),
-            -LARGEST_SQUARABLE,
-            LARGEST_SQUARABLE,
-            unknown=True,
-        ),
-        "mean": Maybe(
-            Numbers(
-                (ArrayDimension("increments"),), -LARGEST_SQUARABLE, LARGEST_SQUARABLE, unknown=True
-            )
-        ),
-        "curve_error": Number(0, LARGEST_SQUARABLE, unknown=True),
-        "crossings": Maybe(RecordUnion({"crossings": CROSSINGS})),
-    },
-    _agree_spread,
-)
-EFFECT_FIELDS: dict[str, Kind] = {
-    **RESULT,
-    **SAMPLE_AND_NOTE_FIELDS,
-    "edges": _limits("bins"),
-    "count": BIN_COLUMNS["counts"],
-    "rows": BIN_COLUMNS["sizes"],
-    "weight": BIN_COLUMNS["weights"],
-    "mean_x": BIN_COLUMNS["places"],
-    "std_x": BIN_COLUMNS["sizes"],
-    "low_x": BIN_COLUMNS["places"],
-    "high_x": BIN_COLUMNS["places"],
-    "mean": BIN_COLUMNS["means"],
-    "level": BIN_COLUMNS["means"],
-    "slope": BIN_COLUMNS["slopes"],
-    "std": BIN_COLUMNS["errors"],
-    "std_plain": BIN_COLUMNS["errors"],
-    "level_error": BIN_COLUMNS["errors"],
-    "slope_error": BIN_COLUMNS["errors"],
-    "row_places": RecordUnion({"row_places": ROW_PLACES}),
-    "gaps": RecordUnion({"gaps": GAPS_RECORD}),
-    "fit_covariance": Maybe(BIN_COLUMNS["slopes"]),
-    "search": Number(1, MAX_AXIS_VALUE),
-    "closed": Text(get_args(Closed)),
-    "density": Text(get_args(Density)),
-    "cells": Maybe(RecordUnion({"cell_means": CELL_MEANS})),
-    "spread_edges": Maybe(_limits("spread bins")),
-    "spread_std": Maybe(_columns("spread bins")["errors"]),
-    "kind": Text(get_args(AxisKind)),
-    "stairs": Maybe(RecordUnion({"staircase": STAIRCASE})),
-    "row_spread": Maybe(RecordUnion({"row_spread": ROW_SPREAD})),
-}
-LEVEL_FIELDS: dict[str, Kind] = {
-    **RESULT,
-    **SAMPLE_AND_NOTE_FIELDS,
-    "levels": Several(ANY_TEXT, ArrayDimension("levels", least=1), unique=True),
-    "level_count": LEVEL_COLUMNS["counts"],
-    "level_weight": LEVEL_COLUMNS["weights"],
-    "edges": Numbers((ArrayDimension("levels"),), -MAX_AXIS_VALUE, MAX_AXIS_VALUE, rising=True),
-    "count": STEP_COLUMNS["counts"],
-    "rows": STEP_COLUMNS["sizes"],
-    "weight": STEP_COLUMNS["weights"],
-    "mean": STEP_COLUMNS["means"],
-    "std": STEP_COLUMNS["errors"],
-    "correlation": Numbers((ArrayDimension("steps"), ArrayDimension("steps")), unknown=True),
-    "is_number": Truth(),
-    "pooled": TEXTS,
-    "down": Maybe(STEP_COLUMNS["means"]),
-    "row_spread": Maybe(RecordUnion({"row_spread": ROW_SPREAD})),
-    "has_order": Truth(),
-    "covariance": Maybe(
-        Numbers(
-            (ArrayDimension("levels"), ArrayDimension("levels")),
-            -(LARGEST_SQUARABLE**2),
-            LARGEST_SQUARABLE**2,
-            unknown=True,
-        )
-    ),
-}
+# --- What stands in files for what an explanation shares with its effects
+
+
+class SampledRows(NamedTuple):
+    """Local effects of the explanation's sampled rows, which hold x and weight once for all."""
+
+    local_effects: Annotated[FloatArray, Numbers.means("rows")]
+
+
+class CellPlaces(NamedTuple):
+    """Row places that follow from the explanation's cells of the feature."""
+
+
+class PartRows(NamedTuple):
+    """Rows of a region: which of those in the sample of all rows they are."""
+
+    rows: Annotated[IntArray, Numbers.counts("rows", rising=True)]
+
+
+SAMPLE = RecordUnion.of(LocalEffects)
+SAMPLES = RecordUnion.of(LocalEffects, SampledRows)
+PART_SAMPLES = RecordUnion.of(LocalEffects, SampledRows, PartRows)
+ROW_PLACES = RecordUnion.of(RowPlaces)
+ANY_PLACES = RecordUnion.of(RowPlaces, CellPlaces)
+TREES, REGIONS = map(RecordUnion.of, region_records(Nothing()))  # without their effects
+OF_ALL: dict[str, Kind] = {"rows": WHOLE_NUMBER, "rows_in_table": WHOLE_NUMBER}
+Pasts = Mapping[type[Any], Past]  # by the class that was different before
 
 
 def effect_records(
-    changes: Mapping[str, Kind], binned: Mapping[str, Kind] | None = None
-) -> dict[str, Record]:
-    """Records of effects with bins and with levels, of all rows or of a region.
+    sample: RecordUnion, part_sample: RecordUnion, places: RecordUnion, past: Pasts
+) -> RecordUnion:
+    """Records of effects with regions, and of profiles.
 
-    `changes` are fields of another kind than usual; `binned` the fields of effects with bins where
-    only today's format is read.
+    `sample` is what samples may be, `part_sample` that of regions, `places` are row places.
     """
-    if binned is not None:
-        effect = Record(Effect, {**binned, **changes}, _agree_effect)
-    else:
-        effect = Record(
-            Effect,
-            {**EFFECT_FIELDS, "row_places": QUADRATURE_RECORDS, **changes},
-            _agree_effect,
-            _build_effect,
-            later=EFFECT_DEFAULTS,
-            former=("mean",),
+    first = ("name", "output", "missing", "local_notes", "bin_notes", "sample")
+
+    def of(sample: RecordUnion, regions: Kind) -> tuple[Record, Record]:
+        shared: dict[str, Kind] = {"sample": sample, "regions": regions}
+        return (
+            Record(Effect, {**shared, "row_places": places}, first, past=past.get(Effect, Past())),
+            Record(LevelEffect, shared, first, past=past.get(LevelEffect, Past())),
         )
-    return {
-        "effect": effect,
-        "level_effect": Record(
-            LevelEffect,
-            {**LEVEL_FIELDS, **changes},
-            _agree_levels,
-            _build_levels,
-            later=LEVEL_DEFAULTS,
-            former=("covariance", "down"),
-        ),
-    }
+
+    tree, _ = region_records(RecordUnion.of(*of(part_sample, Nothing())))
+    return RecordUnion.of(*of(sample, Maybe(RecordUnion.of(tree))), Profile)
 
 
-EXPLANATION_REGION_RECORDS = region_records(
-    effect_records(
-        {"regions": Nothing(), "sample": RecordUnion({**SAMPLES, "part_rows": PART_ROWS})}
+def explanation_record(past: Pasts) -> Record:
+    """The record of explanations, whose classes may have had other fields in the past."""
+    moments = Record(
+        Moments,
+        {"grid": RecordUnion.of(Grid)},
+        ("grid",),
+        omitted=("cells",),  # files hold their one grid
+        make=lambda grid, **sums: Moments(as_axis_cells(grid), **sums),
+        past=past.get(Moments, Past()),
     )
-)
-PROFILE = Record(
-    Profile,
-    {
-        **RESULT,
-        "method": Text(get_args(ProfileMethod)),
-        "grid": Numbers((ArrayDimension("points", least=1),), -MAX_AXIS_VALUE, MAX_AXIS_VALUE),
-        "mean": POINT_COLUMNS["means"],
-        "std": POINT_COLUMNS["errors"],
-        "covariance": Numbers((ArrayDimension("points"), ArrayDimension("points")), unknown=True),
-        "rows": POINT_COLUMNS["sizes"],
-        "share": POINT_COLUMNS["sizes"],
-        "curves": Numbers(
-            (ArrayDimension("curves"), ArrayDimension("numbers of a curve")), unknown=True
-        ),
-        "curve_x": Numbers((ArrayDimension("curves"),), unknown=True),
-        "notes": NOTE_LIST,
-        "kind": Text(get_args(AxisKind)),
-        "levels": Several(ANY_TEXT, unique=True),
-        "row_places": Maybe(RecordUnion({"row_places": ROW_PLACES})),
-        "known_rows": Maybe(Number(least=0)),
-        "own_covariance": Maybe(Numbers((ArrayDimension("points"),), unknown=True)),
-    },
-    _agree_profile_points,
-)
-EXPLANATION_RECORDS = {
-    **effect_records(
-        {"regions": Maybe(RecordUnion({"region_tree": EXPLANATION_REGION_RECORDS["region_tree"]}))}
-    ),
-    **EXPLANATION_REGION_RECORDS,
-    "profile": PROFILE,
-    "moments": MOMENTS,
-    "grid": GRID,
-    "local_effects": SAMPLE,
-    "sampled_rows": SAMPLED_ROWS,
-    "part_rows": PART_ROWS,
-    "cell_means": CELL_MEANS,
-    "missing": MISSING_RECORD,
-    "row_places": ROW_PLACES,
-    "cell_places": CELL_PLACES,
-    "gaps": GAPS_RECORD,
-    "staircase": STAIRCASE,
-    "row_spread": ROW_SPREAD,
-    "crossings": CROSSINGS,
-}
-OF_RESULTS = (ArrayDimension("results"), ArrayDimension("partners"))
-PARTNER_MATRIX = Record(
-    PartnerMatrix,
-    {
-        "names": Several(ANY_TEXT, ArrayDimension("partners"), unique=True),
-        "share": Numbers(OF_RESULTS, -MAX_AXIS_VALUE, MAX_AXIS_VALUE, unknown=True),
-        "standard_error": Numbers(OF_RESULTS, 0, MAX_AXIS_VALUE, unknown=True),
-        "p_value": Numbers(OF_RESULTS, 0, 1, unknown=True),
-        "own_share": Numbers(OF_RESULTS, 0, MAX_AXIS_VALUE, unknown=True),
-        "proxy_of": Numbers(OF_RESULTS, whole=True, least=-1),
-        "size": Numbers(OF_RESULTS, 0, MAX_AXIS_VALUE, unknown=True),
-        "unexplained": Numbers((ArrayDimension("results"),), 0, 1, unknown=True),
-        "rows": Numbers((ArrayDimension("results"),), whole=True, least=0),
-    },
-    _agree_partners,
-)
-EXPLANATION_RECORDS["partner_matrix"] = PARTNER_MATRIX
-OF_ALL = {"rows": Number(whole=True, least=0), "rows_in_table": Number(whole=True, least=0)}
-EXPLANATION = Record(
-    dict,
-    {
-        "features": Several(ANY_TEXT, ArrayDimension("features", least=1), unique=True),
-        "outputs": Several(ANY_TEXT, ArrayDimension("outputs", least=1), unique=True),
-        "effects": Several(
-            RecordUnion({n: EXPLANATION_RECORDS[n] for n in ("effect", "level_effect", "profile")})
-        ),
-        "predictions": Numbers((ArrayDimension("rows"), ArrayDimension("outputs"))),
-        "sample_x": Numbers((ArrayDimension("rows"), ArrayDimension("features")), unknown=True),
-        "sample_weight": ROW_COLUMNS["weights"],
-        "cells": Named(RecordUnion({"moments": MOMENTS})),
-        "provenance": Named(Anything(), OF_ALL),
-        "notes": NOTE_LIST,
-        "partner_matrix": Maybe(RecordUnion({"partner_matrix": PARTNER_MATRIX})),
-    },
-    agree_explanation,
-    later=("partner_matrix",),
-)
+    return Record(
+        dict,
+        {
+            "features": Several(ANY_TEXT, ArrayDimension("features", least=1), unique=True),
+            "outputs": Several(ANY_TEXT, ArrayDimension("outputs", least=1), unique=True),
+            "effects": Several(effect_records(SAMPLES, PART_SAMPLES, ANY_PLACES, past)),
+            "predictions": Numbers(("rows", "outputs")),
+            "sample_x": Numbers(("rows", "features"), unknown=True),
+            "sample_weight": Numbers.weights("rows"),
+            "cells": Named(RecordUnion.of(moments)),
+            "provenance": Named(Anything(), OF_ALL),
+            "notes": NOTE_LIST,
+            "partner_matrix": Maybe(RecordUnion.of(PartnerMatrix)),
+        },
+        agree=agree_explanation,
+        past=past.get(dict, Past()),
+    )
+
+
+EXPLANATION = explanation_record({})
+EFFECTS = effect_records(PART_SAMPLES, PART_SAMPLES, ANY_PLACES, {})  # of regions, too

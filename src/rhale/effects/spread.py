@@ -22,7 +22,8 @@ import numpy as np
 
 from rhale.effects.binning.axis import N_BESIDE, FeatureAxis
 from rhale.effects.binning.gaps import Crossings
-from rhale.stats.arrays import FloatArray, IntArray
+from rhale.output.storage.values import ArrayDimension, Number, Numbers, stored
+from rhale.stats.arrays import LARGEST_SQUARABLE, FloatArray, IntArray
 
 # at even ranks, where values allow it; ends and tails of the axis have two more each
 N_SPREAD_POSITIONS = 24
@@ -37,6 +38,7 @@ COVARIANCE_FILTER = 0.1  # of a variance: smaller parts of a covariance are nois
 MIN_ROWS_FOR_MATRIX_PRODUCT = 32
 N_SHOWN = 100  # rows whose own curves are kept for pictures
 SPREAD_WEIGHT_ROUNDING = 1e-9  # of a weight
+SPREAD_ERROR_NUMBER = Number(0, LARGEST_SQUARABLE, unknown=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,16 +144,16 @@ class RowSpread:
         What rows say that were moved across wide stretches without rows; None where there are none.
     """
 
-    places: FloatArray
-    shares: FloatArray
-    covariance: FloatArray
-    error: float
-    first: IntArray
-    last: IntArray
-    x: FloatArray
-    rows: FloatArray
-    mean: FloatArray | None = None
-    curve_error: float = np.nan
+    places: FloatArray = field(metadata=stored(Numbers.limits("increments")))
+    shares: FloatArray = field(metadata=stored(Numbers.shares(ArrayDimension("increments", 1))))
+    covariance: FloatArray = field(metadata=stored(Numbers.products("increments", "increments")))
+    error: float = field(metadata=stored(SPREAD_ERROR_NUMBER))
+    first: IntArray = field(metadata=stored(Numbers.counts(ArrayDimension("increments", 1))))
+    last: IntArray = field(metadata=stored(Numbers.counts(ArrayDimension("increments", 1))))
+    x: FloatArray = field(metadata=stored(Numbers.places("shown rows", unknown=True)))
+    rows: FloatArray = field(metadata=stored(Numbers.means("shown rows", "numbers of a row")))
+    mean: FloatArray | None = field(default=None, metadata=stored(Numbers.means("increments")))
+    curve_error: float = field(default=np.nan, metadata=stored(SPREAD_ERROR_NUMBER))
     crossings: Crossings | None = None
 
     def audit(self, curve: FloatArray) -> CurveAudit | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from rhale.effects.curve import Center, RowPlaces, known_center
 from rhale.effects.jumps import INNER, JUMP_FIXED_POINT_SCALE, JumpCells, JumpSums
 from rhale.effects.variance import Estimate
+from rhale.output.storage.values import AXIS_NUMBER, ArrayDimension, Numbers, stored
 from rhale.stats.arrays import FloatArray, IntArray
 
 MAX_JUMP_LABELS = 3  # jumps that a picture names
@@ -78,15 +79,17 @@ class Staircase:
     rows do not agree about it: w counts as far as they do (`halves_agree`).
     """
 
-    places: FloatArray
-    jumps: FloatArray
-    near_shares: FloatArray
-    row_shares: FloatArray
-    influence: FloatArray
-    drawn: FloatArray
-    group_shares: FloatArray
-    low: float
-    high: float
+    places: FloatArray = field(metadata=stored(Numbers.places("jumps", rising=True)))
+    jumps: FloatArray = field(metadata=stored(Numbers.means("jumps", unknown=False)))
+    near_shares: FloatArray = field(metadata=stored(Numbers.shares("jumps")))
+    row_shares: FloatArray = field(metadata=stored(Numbers.shares(ArrayDimension("jumps", 1))))
+    influence: FloatArray = field(
+        metadata=stored(Numbers.means(ArrayDimension("groups", least=1), "jumps", unknown=False))
+    )
+    drawn: FloatArray = field(metadata=stored(Numbers.products("parts", "groups")))
+    group_shares: FloatArray = field(metadata=stored(Numbers.shares("groups")))
+    low: float = field(metadata=stored(AXIS_NUMBER))
+    high: float = field(metadata=stored(AXIS_NUMBER))
 
     @classmethod
     def of(

@@ -3,59 +3,48 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike
 from typing import Any, Literal, NamedTuple, NoReturn, cast, get_args
 
 import numpy as np
 
-from rhale.effects.curve import RowPlaces, build_quadrature, fill_gaps, middles
-from rhale.effects.effect import NO_SAMPLE, Effect, LocalEffects
+from rhale.effects.curve import RowPlaces, build_quadrature
+from rhale.effects.effect import NO_SAMPLE, LocalEffects
 from rhale.effects.schema import (
+    ANY_PLACES,
+    EFFECTS,
     EXPLANATION,
-    EXPLANATION_RECORDS,
-    MAX_AXIS_VALUE,
-    ROW_PLACES,
+    PART_SAMPLES,
+    REGIONS,
+    TREES,
     CellPlaces,
     PartRows,
-    SharedSample,
+    SampledRows,
 )
 from rhale.effects.support import hold_once, same_places, share_sample, take
-from rhale.effects.variance import bridge_levels
 from rhale.errors import BadFileError, BadSettingError
-from rhale.interaction.storage import (
-    INTERACTIONS,
-    PAIR_RECORDS,
-    FilledPairCells,
-    FilledProfileCells,
-    OtherOutput,
-    store_pairs,
+from rhale.interaction.storage import INTERACTIONS, store_pairs
+from rhale.output.storage.arrays import ArrayPool, put_back, read_arrays
+from rhale.output.storage.values import (
+    MAX_AXIS_VALUE,
+    Record,
+    quote_file_value,
+    refuse_file_content,
 )
-from rhale.output.note import as_notes
-from rhale.output.storage.arrays import ArrayPool, pack_numbers, put_back, read_arrays
-from rhale.output.storage.values import RECORD, quote_file_value, refuse_file_content
 from rhale.regions.result import Region
-from rhale.stability.storage import (
-    REFIT_RECORDS,
-    REFITS,
-    TRAINING,
-    require_storable,
-    store_refit_pairs,
-)
+from rhale.stability.storage import REFITS, require_storable
 from rhale.stats.arrays import FloatArray, IntArray
 from rhale.system.files import as_path, once_each, write_text
 
 VERSION = "rhale_format"
 FORMAT = 12
 READABLE = tuple(range(1, FORMAT + 1))
-NOTE_FIELD_NAMES = ("local_notes", "bin_notes", "notes")  # fields that hold notes
-ALL_RECORDS = {**EXPLANATION_RECORDS, **PAIR_RECORDS, **REFIT_RECORDS}
-RECORD_NAMES = {record.make: name for name, record in ALL_RECORDS.items()}
 KIND = "kind"
 # what a file is about; those without a word: the first
 Held = Literal["explanation", "interactions", "refits"]
-Put = Callable[[np.ndarray[Any, Any]], Any]
+DAMAGES = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 
 
 class SharedRows(NamedTuple):
@@ -91,30 +80,30 @@ def pack_explanation(explanation: Any) -> dict[str, Any]:
         )
         for i, e in enumerate(explanation.effects)
     ]
-    return _all_fields(explanation) | {"effects": short}
+    return EXPLANATION.write(explanation, effects=short)
 
 
 def _pack_effect(effect: Any, rows: SharedRows) -> dict[str, Any]:
     """Leave out what the effect shares with others."""
     if effect.parts == "points":
-        return dict(serialize_records(effect))
+        return EFFECTS.write(effect)
     # a sample that is elsewhere, the same to the bit, is named instead
     sample: Any = effect.sample
     places = places_in(sample, rows.whole) if rows.whole.x.size else None
     if places is not None:
         sample = PartRows(places)
     elif share_sample(effect, rows.column, rows.weight) is not None:
-        sample = SharedSample(sample.local_effects)
-    packed = dict(serialize_records(replace(effect, sample=sample, regions=None)))
+        sample = SampledRows(sample.local_effects)
+    written: dict[str, Any] = {"sample": PART_SAMPLES.write(sample), "regions": None}
     if effect.parts == "bins" and same_places(effect.row_places, rows.places):
-        packed["row_places"] = serialize_records(CellPlaces())
+        written["row_places"] = ANY_PLACES.write(CellPlaces())
+    packed = EFFECTS.write(effect, **written)
     if (tree := effect.regions) is not None:
         regions = [_pack_region(r, rows.of(effect, i)) for i, r in enumerate(tree.regions)]
         if len(regions) == 1 and regions[0]["effect"] == packed:
             regions[0]["effect"] = None  # the effect of the only region is that of all rows
         thirds = [_pack_region(third, rows.of(effect, -1)) for third in tree.thirds]
-        content = serialize_records(replace(tree, regions=(), thirds=()))
-        packed["regions"] = {**content, "regions": regions, "thirds": thirds}
+        packed["regions"] = TREES.write(tree, regions=regions, thirds=thirds)
     return packed
 
 
@@ -141,35 +130,89 @@ def _pack_region(region: Region, rows: SharedRows) -> dict[str, Any]:
     if region.effect.regions is not None:
         msg = f"region {region.rule!r} of {region.effect.name!r} has regions of its own; give none"
         raise BadSettingError(msg)
-    return {RECORD: "region", **_all_fields(region), "effect": _pack_effect(region.effect, rows)}
+    return REGIONS.write(region, effect=_pack_effect(region.effect, rows))
+
+
+def share_rows(found: dict[str, Any]) -> None:
+    """Give effects that were read what the explanation has for all of them."""
+    shared = hold_once(found["sample_x"], found["sample_weight"])
+    found["sample_x"], found["sample_weight"] = shared
+    n_outputs, effects = len(found["outputs"]), list[Any]()
+    for i, (name, column) in enumerate(zip(found["features"], shared[0].T, strict=True)):
+        own = found["effects"][i * n_outputs : (i + 1) * n_outputs]
+        places, cells = None, found["cells"]
+        if name in cells and any(
+            e.parts == "bins" and isinstance(e.row_places, CellPlaces) for e in own
+        ):
+            with np.errstate(all="ignore"):  # a file may hold any cells
+                places = build_quadrature(cells[name])
+            where = f"cells of {quote_file_value(name)} give row places: "
+            if not places.x.size:
+                refuse_file_content(f"{where}none")
+            Record(RowPlaces).check(places, where)
+        rows = SharedRows(column, shared[1], places=places)
+        effects += [put_rows_back(effect, rows) for effect in own]
+    found["effects"] = tuple(effects)
+
+
+def put_rows_back(effect: Any, rows: SharedRows) -> Any:
+    """Give an effect, and those of its regions, what the explanation has for all of them."""
+    if effect.parts == "points":
+        return effect
+    if effect.parts == "bins" and isinstance(effect.row_places, CellPlaces):
+        if rows.places is None:
+            refuse_file_content(
+                f"row places of {quote_file_value(effect.name)} follow from cells that are not there"
+            )
+        effect = replace(effect, row_places=rows.places)
+    sample: Any = effect.sample
+    if isinstance(sample, PartRows):
+        if np.any(sample.rows >= rows.whole.x.size):
+            refuse_file_content(
+                f"the sample of a region of {quote_file_value(effect.name)} has rows that are not there"
+            )
+        sample = LocalEffects(*(column[sample.rows] for column in rows.whole))
+    elif isinstance(sample, SampledRows):
+        where = f"the sample of {quote_file_value(effect.name)} has "
+        (x, known), effects = effect.locate_sample(rows.column), sample.local_effects
+        if x.size != effects.size:
+            refuse_file_content(
+                f"{where}{effects.size} local effects for {x.size} places of rows with a value"
+            )
+        if np.any(np.abs(x) > MAX_AXIS_VALUE):
+            refuse_file_content(f"{where}a value {np.abs(x).max()}, which it cannot have")
+        sample = LocalEffects(x, effects, take(rows.weight, known))
+    effect = replace(effect, sample=sample)
+    tree = effect.regions
+    if tree is None:
+        return effect
+    alone = replace(effect, regions=None)
+    regions = tuple(
+        replace(
+            r, effect=alone if r.effect is None else put_rows_back(r.effect, rows.of(effect, i))
+        )
+        for i, r in enumerate(tree.regions)
+    )
+    thirds = tuple(
+        replace(r, effect=put_rows_back(r.effect, rows.of(effect, -1))) for r in tree.thirds
+    )
+    return replace(effect, regions=replace(tree, regions=regions, thirds=thirds))
 
 
 def pack_interactions(interactions: Any) -> dict[str, Any]:
     """Turn interactions into plain values; cells without rows are left out."""
-    short = [serialize_records(pair) for pair in store_pairs(interactions.pairs)]
-    return {KIND: "interactions", **_all_fields(replace(interactions, pairs=())), "pairs": short}
+    pairs = INTERACTIONS.fields["pairs"].write(store_pairs(interactions.pairs))
+    return {KIND: "interactions", **INTERACTIONS.write(interactions, pairs=pairs)}
 
 
 def pack_refits(refits: Any) -> dict[str, Any]:
     """Turn refits into plain values, with every array once; models and cells are left out."""
     require_storable(refits.n_trainings, len(refits.explanations[0].sample_weight))
     pool = ArrayPool()
-    trainings = [_pack_training(fx, pool) for fx in refits.explanations]
-    content = {
-        "overlap": serialize_records(refits.overlap, pool.put),
-        "explanations": trainings,
-        "own": None if refits.own is None else _pack_training(refits.own, pool),
-        "pairs": [serialize_records(pair, pool.put) for pair in store_refit_pairs(refits.pairs)],
-        "failures": [[f.number, f.reason] for f in refits.failures],
-        "provenance": serialize_records(refits.provenance),
-        "notes": _notes(refits.notes),
-    }
+    # trainings come first in the pool
+    trainings = REFITS.fields["explanations"].write(refits.explanations, pool.put)
+    content = REFITS.write(refits, pool.put, explanations=trainings)
     return {KIND: "refits", "arrays": pool.written, **content}
-
-
-def _pack_training(explanation: Any, pool: ArrayPool) -> dict[str, Any]:
-    """Turn the explanation of one training into plain values."""
-    return {RECORD: "explanation", **_fields(explanation, TRAINING.names, pool.put)}
 
 
 def unpack_any(content: Any, source: str) -> tuple[Held, dict[str, Any]]:
@@ -180,18 +223,20 @@ def unpack_any(content: Any, source: str) -> tuple[Held, dict[str, Any]]:
     held = find_held(content, source)
     if held == "explanation":
         return held, unpack_explanation(content, source)
+    from rhale.output.storage import migrate
+
     try:
         values = _without_marks(content)
         if held == "interactions":
             return held, dict(INTERACTIONS.read(values, ""))
         put_back(values, read_arrays(values.pop("arrays", None)))
-        found = REFITS.read(values, "")
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        found = migrate.ANY_REFITS.read(values, "")
+    except DAMAGES as error:
         msg = f"{source} is damaged: {error}; save the {held} again"
         raise BadFileError(msg) from error
     nowhere = SharedRows(*NO_SAMPLE[:2])
     for one in (*found["explanations"], found["own"] or {"effects": ()}):
-        one["effects"] = tuple(_with_rows(effect, nowhere) for effect in one["effects"])
+        one["effects"] = tuple(put_rows_back(effect, nowhere) for effect in one["effects"])
     return held, dict(found)
 
 
@@ -220,74 +265,17 @@ def unpack_explanation(content: Any, source: str) -> dict[str, Any]:
     if (held := find_held(content, source)) != "explanation":
         msg = f"{source} holds {held}, where an explanation belongs; read it with rhale.load"
         raise BadFileError(msg)
+    from rhale.output.storage import migrate  # which `import rhale` need not wait for
+
     try:
-        found = EXPLANATION.read(_without_marks(content), "")
-        shared = hold_once(found["sample_x"], found["sample_weight"])
-        found["sample_x"], found["sample_weight"] = shared
-        n_outputs, effects = len(found["outputs"]), list[Any]()
-        for i, (name, column) in enumerate(zip(found["features"], shared[0].T, strict=True)):
-            own = found["effects"][i * n_outputs : (i + 1) * n_outputs]
-            places, cells = None, found["cells"]
-            if name in cells and any(
-                e.parts == "bins" and isinstance(e.row_places, CellPlaces) for e in own
-            ):
-                with np.errstate(all="ignore"):  # a file may hold any cells
-                    places = build_quadrature(cells[name])
-                where = f"cells of {quote_file_value(name)} give row places: "
-                if not places.x.size:
-                    refuse_file_content(f"{where}none")
-                ROW_PLACES.check(places, where)
-            rows = SharedRows(column, shared[1], places=places)
-            effects += [_with_rows(effect, rows) for effect in own]
-        found["effects"] = tuple(effects)
+        found = dict(migrate.ANY_EXPLANATION.read(_without_marks(content), ""))
+        share_rows(found)
         if version == 1:
-            found["effects"] = tuple(map(_from_format_1, found["effects"]))
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            found["effects"] = tuple(map(migrate.interpolate_empty_bins, found["effects"]))
+    except DAMAGES as error:
         msg = f"{source} is damaged: {error}; save the explanation again"
         raise BadFileError(msg) from error
-    return dict(found)
-
-
-def _with_rows(effect: Any, rows: SharedRows) -> Any:
-    """Give an effect, and those of its regions, what the explanation has for all of them."""
-    if effect.parts == "points":
-        return effect
-    if effect.parts == "bins" and isinstance(effect.row_places, CellPlaces):
-        if rows.places is None:
-            refuse_file_content(
-                f"row places of {quote_file_value(effect.name)} follow from cells that are not there"
-            )
-        effect = replace(effect, row_places=rows.places)
-    sample: Any = effect.sample
-    if isinstance(sample, PartRows):
-        if np.any(sample.rows >= rows.whole.x.size):
-            refuse_file_content(
-                f"the sample of a region of {quote_file_value(effect.name)} has rows that are not there"
-            )
-        sample = LocalEffects(*(column[sample.rows] for column in rows.whole))
-    elif isinstance(sample, SharedSample):
-        where = f"the sample of {quote_file_value(effect.name)} has "
-        (x, known), effects = effect.locate_sample(rows.column), sample.local_effects
-        if x.size != effects.size:
-            refuse_file_content(
-                f"{where}{effects.size} local effects for {x.size} places of rows with a value"
-            )
-        if np.any(np.abs(x) > MAX_AXIS_VALUE):
-            refuse_file_content(f"{where}a value {np.abs(x).max()}, which it cannot have")
-        sample = LocalEffects(x, effects, take(rows.weight, known))
-    effect = replace(effect, sample=sample)
-    tree = effect.regions
-    if tree is None:
-        return effect
-    alone = replace(effect, regions=None)
-    regions = tuple(
-        replace(r, effect=alone if r.effect is None else _with_rows(r.effect, rows.of(effect, i)))
-        for i, r in enumerate(tree.regions)
-    )
-    thirds = tuple(
-        replace(r, effect=_with_rows(r.effect, rows.of(effect, -1))) for r in tree.thirds
-    )
-    return replace(effect, regions=replace(tree, regions=regions, thirds=thirds))
+    return found
 
 
 def _readable_version(content: Any, source: str) -> int:
@@ -303,89 +291,6 @@ def _readable_version(content: Any, source: str) -> int:
         )
         raise BadFileError(msg)
     return version
-
-
-def _from_format_1(effect: Any) -> Any:
-    """Interpolate bins without rows: format 1 left their mean and std open."""
-    if not isinstance(effect, Effect) or effect.measured.all():
-        return effect
-    known, middle = effect.measured, middles(effect.edges)
-    fits = replace(effect.bins, level=np.where(known, effect.bins.level, 0.0))
-    return replace(
-        effect,
-        level=bridge_levels(fits, known),
-        std=np.where(known, effect.std, fill_gaps(effect.std, middle)),
-        std_plain=np.where(known, effect.std_plain, fill_gaps(effect.std_plain, middle)),
-    )
-
-
-def serialize_records(value: Any, put: Put | None = None) -> Any:
-    """Turn arrays and records into lists and dictionaries, which `unpack_explanation` turns back.
-
-    `put` says what to write for an array; its numbers by default.
-    """
-    if isinstance(value, np.ndarray):
-        if put is not None:
-            return put(value)
-        return {"array": _numbers(value), "type": value.dtype.name, "shape": list(value.shape)}
-    if isinstance(value, FilledPairCells | FilledProfileCells | OtherOutput):
-        # sums of cells, of which there are many, are packed; counts are written by their digits
-        columns = {f.name: getattr(value, f.name) for f in fields(value)}
-        packed = {
-            name: serialize_records(column)
-            if column is None or column.dtype.kind == "i"
-            else pack_numbers(column)
-            for name, column in columns.items()
-        }
-        return {RECORD: RECORD_NAMES[type(value)], **packed}
-    if type(value) in RECORD_NAMES:
-        name = RECORD_NAMES[type(value)]
-        return {RECORD: name, **_fields(value, ALL_RECORDS[name].names, put)}
-    if isinstance(value, Mapping):
-        return {"mapping": [[k, serialize_records(v, put)] for k, v in value.items()]}
-    if isinstance(value, tuple):
-        return {"tuple": _field(value, put)}
-    if isinstance(value, list):
-        return [serialize_records(v, put) for v in value]
-    if isinstance(value, np.generic):
-        return serialize_records(value.item())
-    if isinstance(value, float) and not np.isfinite(value):
-        return {"number": str(value)}
-    return str(value) if isinstance(value, str) else value  # a note by itself is its text
-
-
-def _fields(record: Any, names: Sequence[str], put: Put | None = None) -> dict[str, Any]:
-    """Write the fields of a record by their names, notes with their kinds."""
-    return {
-        name: _notes(value) if name in NOTE_FIELD_NAMES else _field(value, put)
-        for name, value in ((name, getattr(record, name)) for name in names)
-    }
-
-
-def _all_fields(record: Any) -> dict[str, Any]:
-    """Write all fields of a result, which is no record."""
-    return _fields(record, [f.name for f in fields(record)])
-
-
-def _notes(notes: Any) -> list[list[str]]:
-    return [[note.kind, note.text] for note in as_notes(notes)]
-
-
-def _field(value: Any, put: Put | None = None) -> Any:
-    """Write a field of a record: a list there is always a tuple, so that it needs no mark."""
-    return (
-        [serialize_records(v, put) for v in value]
-        if type(value) is tuple
-        else serialize_records(value, put)
-    )
-
-
-def _numbers(array: np.ndarray[Any, Any]) -> list[Any]:
-    """List the numbers; nan and infinity, which JSON lacks, as null and text."""
-    flat = array.ravel().tolist()
-    if array.dtype.kind != "f" or np.all(np.isfinite(array)):
-        return flat
-    return [None if v != v else str(v) if abs(v) == np.inf else v for v in flat]  # noqa: PLR0124
 
 
 def write_result_file(path: str | PathLike[str], content: dict[str, Any]) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rhale.output.note import Note
+from rhale.output.storage.values import MAX_AXIS_VALUE, STANDARD_ERROR_NUMBER, Number, stored
 from rhale.output.times import AxisKind, as_dates
 from rhale.stats.arrays import FloatArray
 
@@ -41,9 +40,9 @@ class Missing:
 
     count: int
     share: float
-    mean: float
-    std: float
-    rows: float
+    mean: float = field(metadata=stored(Number(-MAX_AXIS_VALUE, MAX_AXIS_VALUE, unknown=True)))
+    std: float = field(metadata=stored(STANDARD_ERROR_NUMBER))
+    rows: float = field(metadata=stored(Number(least=0)))
 
     @property
     def standard_error(self) -> float:
@@ -79,28 +78,6 @@ def list_bins(
         "curve_left": curve[:-1].tolist(),
         "curve_right": curve[1:].tolist(),
     }
-
-
-def add_labels(columns: Columns, labels: Columns) -> Columns:
-    """Add what people read for keys, as the last columns; `labels` by the name of a column.
-
-    Examples
-    --------
-    >>> add_labels({"feature": ["x0"], "mean": [1.0]}, {"feature": ["Age"]})
-    {'feature': ['x0'], 'mean': [1.0], 'feature_label': ['Age']}
-    """
-    return {**columns, **{f"{name}_label": words for name, words in labels.items()}}
-
-
-def short_notes(notes: Sequence[Note]) -> str:
-    """Say what notes are about, each once: a cell of a table is one line high.
-
-    Examples
-    --------
-    >>> short_notes([Note("secants", "windows hold 0.01 of the rows"), Note("", "a text")])
-    'secants, other'
-    """
-    return ", ".join(dict.fromkeys(note.kind or "other" for note in notes))
 
 
 def add_row(columns: Columns, known: dict[str, Any]) -> Columns:

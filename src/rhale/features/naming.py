@@ -17,7 +17,16 @@ from rhale.settings import Settings, name_all
 
 def name_columns(table: TableInMemory, asked: Settings) -> TableInMemory:
     """Give columns of an array, which have no names of their own, those that the user says."""
-    if asked.feature_names is None or not has_bare_columns(table):
+    if not has_bare_columns(table):
+        return table
+    if asked.feature_names is None:
+        unknown = [*(asked.columns or ())]
+        if unknown and not {*map(str, unknown)} & {*table.names}:
+            msg = (
+                f"columns= names {unknown[0]!r:.60}, and the columns of a {table.kind} have no names; "
+                "feature_names= gives them names, columns= chooses some of them"
+            )
+            raise BadSettingError(msg)
         return table
     words = list_words("feature_names", asked.feature_names, table.names)
     named: Any = table

@@ -82,6 +82,7 @@ def interactions(
     response: Response = "auto",
     gradient: Callable[[Any], Any] | None = None,
     transform: Any = None,
+    output_transform: Any = None,
     columns: Sequence[str] | None = None,
     weights: npt.ArrayLike | str | None = None,
     categorical: Any = None,
@@ -123,7 +124,7 @@ def interactions(
         cells.
     smooth : bool
         Even out the slopes of neighbouring cells; helps with trees, but makes p-values too small.
-    output, response, gradient, transform, columns, weights, categorical
+    output, response, gradient, transform, output_transform, columns, weights, categorical
         As in `rhale.explain`; but of tree ensembles that classify, "auto" takes the margin.
     explanation : Explanation, optional
         Effects of the same model and table, by which pairs are chosen; made first where they are
@@ -155,6 +156,7 @@ def interactions(
         response=response,
         gradient=gradient,
         transform=transform,
+        output_transform=output_transform,
         columns=columns,
         weights=weights,
         categorical=categorical,

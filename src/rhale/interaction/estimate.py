@@ -10,8 +10,6 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from rhale.data import Chunk
-from rhale.effects.binning.moments import LARGEST_SQUARABLE
-from rhale.effects.listing import MAX_NAMED_IN_SENTENCE
 from rhale.effects.local.queries import BatchedModel
 from rhale.errors import BadEffectsError
 from rhale.features.survey import rows_keys
@@ -30,8 +28,9 @@ from rhale.interaction.strength import PairFit, Square, find_squares
 from rhale.models import Predictor
 from rhale.models.questions import PairQuestion
 from rhale.output.note import Note
+from rhale.output.text import MAX_NAMED_IN_SENTENCE
 from rhale.stability.table import CORRELATED
-from rhale.stats.arrays import FloatArray, IntArray, correlate, rank_values
+from rhale.stats.arrays import LARGEST_SQUARABLE, FloatArray, IntArray, correlate, rank_values
 from rhale.stats.records import crosses_processes
 
 MAX_PAIR_CHUNK_NUMBERS, MIN_PAIR_CHUNK_ROWS = 2**23, 2**9  # differences or slopes; rows at least

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from rhale.effects.binning.axis import FeatureAxis
 from rhale.effects.binning.cells import Closed, Grid
 from rhale.effects.binning.moments import check_magnitude
 from rhale.effects.levels import DIRECTION_DOWN
+from rhale.output.storage.values import UNIQUE_TEXTS, ArrayDimension, Numbers, stored
 from rhale.output.times import AxisKind
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 from rhale.stats.records import crosses_processes, freeze, same_fields
@@ -26,6 +27,9 @@ class CellPositions(NamedTuple):
 
     cell: IntArray  # (n_rows,): the cell or the level of every row; -1 for rows that have none
     place: FloatArray  # (n_rows,): position within the cell, 0 to 1; 0 for levels
+
+
+MAX_STORED_CELLS = 2**14  # of one pair in a file: errors of more take gigabytes
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +59,12 @@ class PairAxis:
     CellPositions(cell=array([ 0,  1, -1]), place=array([0.5, 1. , 0. ]))
     """
 
-    nodes: FloatArray
-    labels: tuple[str, ...] = ()
+    nodes: FloatArray = field(
+        metadata=stored(
+            Numbers.places(ArrayDimension("nodes", least=1, most=MAX_STORED_CELLS + 1), rising=True)
+        )
+    )
+    labels: tuple[str, ...] = field(default=(), metadata=stored(UNIQUE_TEXTS))
     kind: AxisKind = "number"
     closed: Closed = "left"
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, Unpack
 
 import numpy as np
 
 from rhale.effects.levels import DIRECTION_DOWN
-from rhale.effects.listing import shorten_name
 from rhale.effects.result import normal_quantile
 from rhale.effects.statistics import Size, Statistics, gather_statistics, read_cells, read_levels
 from rhale.effects.table import UNDEFINED, Columns, name_places
@@ -21,7 +20,22 @@ from rhale.naming import find_level
 from rhale.output.doors import draw_surface_lazily, show_pair
 from rhale.output.labels import NO_CAPTIONS, NOT_WRITTEN, Captions
 from rhale.output.note import as_notes
-from rhale.output.number_format import write_with_error
+from rhale.output.number_format import write_share, write_with_error
+from rhale.output.picture_options import PairOptions, with_options
+from rhale.output.storage.values import (
+    BOTH_SIDES,
+    NOTE_LIST,
+    PAIR_FEATURE_NAMES,
+    VARIANCE_NUMBER,
+    Alone,
+    Number,
+    Numbers,
+    RecordUnion,
+    Several,
+    Text,
+    stored,
+)
+from rhale.output.text import shorten_name
 from rhale.output.times import as_numbers
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray, correlate
 from rhale.stats.records import freeze, same_fields
@@ -104,7 +118,8 @@ class PairResult(Protocol):
     def table(self) -> Columns:
         """One row for each cell; none without a surface."""
 
-    def plot(self, kind: str = "map", **options: Any) -> Any:
+    @with_options(PairOptions)
+    def plot(self, kind: str = "map", *, ax: Any = None, **options: Unpack[PairOptions]) -> Any:
         """Draw it."""
 
     def transposed(self) -> PairResult:
@@ -159,18 +174,22 @@ class PairEffect:
     array([ 1., -1.])
     """
 
-    names: tuple[str, str]
+    names: tuple[str, str] = field(metadata=stored(PAIR_FEATURE_NAMES))
     output: str
-    axes: tuple[PairAxis, PairAxis]
+    axes: tuple[PairAxis, PairAxis] = field(
+        metadata=stored(Several(RecordUnion.of(PairAxis), BOTH_SIDES))
+    )
     moments: PairMoments
-    main: tuple[FloatArray, FloatArray]
+    main: tuple[FloatArray, FloatArray] = field(
+        metadata=stored(Several(Alone(Numbers.means("nodes", unknown=False)), BOTH_SIDES))
+    )
     square: Square
-    variance: float
+    variance: float = field(metadata=stored(VARIANCE_NUMBER))
     n_left_out: int = 0
     reading: Reading = "rows"
     smooth: bool = False
     way: Way = "corners"
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=(), metadata=stored(NOTE_LIST))
     captions: Captions = field(default=NO_CAPTIONS, compare=False, metadata=NOT_WRITTEN)
 
     def __post_init__(self) -> None:
@@ -547,7 +566,8 @@ class PairEffect:
             main=self.main[::-1],
         )
 
-    def plot(self, kind: str = "map", **options: Any) -> Any:
+    @with_options(PairOptions)
+    def plot(self, kind: str = "map", *, ax: Any = None, **options: Unpack[PairOptions]) -> Any:
         """Draw the surface as a map, or as lines that people can read.
 
         Parameters
@@ -555,9 +575,9 @@ class PairEffect:
         kind : {"map", "lines"}
             The surface alone, blank where no row is; or the curve of one feature at low, middle
             and high values of the other, main effects included.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if not given.
         **options
-            Passed on to `rhale.plots.plot_pair_map` or `rhale.plots.plot_pair_lines`: `ax`, of
-            lines `by`, the feature that is held.
 
         Returns
         -------
@@ -575,7 +595,7 @@ class PairEffect:
         >>> import matplotlib.pyplot as plt
         >>> plt.close(ax.figure)
         """
-        return draw_surface_lazily(self, kind, options)
+        return draw_surface_lazily(self, kind, {"ax": ax, **options})
 
     def table(self) -> Columns:
         """One row for each cell, or combination with levels, of the first feature first.
@@ -653,14 +673,14 @@ class PairIndex:
     (1.0, 'unnormalised H')
     """
 
-    names: tuple[str, str]
+    names: tuple[str, str] = field(metadata=stored(PAIR_FEATURE_NAMES))
     output: str
-    method: PairMethod
-    strength: float
-    variance: float
-    h2: float = UNDEFINED
+    method: PairMethod = field(metadata=stored(Text(("h", "greenwell", "shap"))))
+    strength: float = field(metadata=stored(VARIANCE_NUMBER))
+    variance: float = field(metadata=stored(VARIANCE_NUMBER))
+    h2: float = field(default=UNDEFINED, metadata=stored(Number(unknown=True)))
     n_left_out: int = 0
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=(), metadata=stored(NOTE_LIST))
     captions: Captions = field(default=NO_CAPTIONS, compare=False, metadata=NOT_WRITTEN)
 
     def __post_init__(self) -> None:
@@ -736,15 +756,23 @@ class PairIndex:
         )
         raise BadSettingError(msg)
 
-    def plot(self, kind: str = "map", **options: Any) -> Any:  # noqa: ARG002
+    @with_options(PairOptions)
+    def plot(
+        self,
+        kind: str = "map",  # noqa: ARG002
+        *,
+        ax: Any = None,  # noqa: ARG002
+        **options: Unpack[PairOptions],  # noqa: ARG002
+    ) -> Any:
         """There is no surface to draw: an error says how to get one.
 
         Parameters
         ----------
         kind : {"map", "lines"}
             As in `PairEffect.plot`.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if not given.
         **options
-            As in `PairEffect.plot`.
 
         Raises
         ------
@@ -895,21 +923,6 @@ def write_p(p_value: float) -> str:
     return "< 0.001" if p_value < 0.001 else f"{p_value:.2g}"
 
 
-def write_part(share: float) -> str:
-    """Write a share of the variance in per cent; 0 is nothing at all, and nan is not written.
-
-    Examples
-    --------
-    >>> write_part(0.384), write_part(0.0123), write_part(0.0004), write_part(0.0)
-    ('38 %', '1.2 %', '< 0.1 %', '0 %')
-    """
-    if np.isnan(share):
-        return ""
-    if 0 < share < 1e-3:
-        return "< 0.1 %"
-    return f"{100 * share:.2g} %" if share < 0.0995 else f"{100 * share:.0f} %"
-
-
 def write_head(pair: PairResult) -> str:
     """Name a pair, and say how strongly it interacts."""
     names = PAIR_NAME_SEPARATOR.join(
@@ -921,5 +934,5 @@ def write_head(pair: PairResult) -> str:
     told = (
         f", p {p if p.startswith('<') else '= ' + p} of no interaction in this model" if p else ""
     )
-    share = write_part(pair.share)
+    share = write_share(pair.share)
     return f"{head}{f', {share} of the variance' if share else ''}{told}"

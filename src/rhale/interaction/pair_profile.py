@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -26,6 +26,18 @@ from rhale.interaction.surface import PairCellWeights
 from rhale.output.doors import draw_surface_lazily, show_pair
 from rhale.output.labels import NO_CAPTIONS, NOT_WRITTEN, Captions
 from rhale.output.note import as_notes
+from rhale.output.picture_options import PairOptions, with_options
+from rhale.output.storage.values import (
+    BOTH_SIDES,
+    NOTE_LIST,
+    PAIR_FEATURE_NAMES,
+    VARIANCE_NUMBER,
+    Alone,
+    Numbers,
+    RecordUnion,
+    Several,
+    stored,
+)
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 from rhale.stats.records import freeze, same_fields
 
@@ -80,15 +92,21 @@ class PairProfile:
     ((5, 5), 0.25)
     """
 
-    names: tuple[str, str]
+    names: tuple[str, str] = field(metadata=stored(PAIR_FEATURE_NAMES))
     output: str
-    axes: tuple[PairAxis, PairAxis]
+    axes: tuple[PairAxis, PairAxis] = field(
+        metadata=stored(Several(RecordUnion.of(PairAxis), BOTH_SIDES))
+    )
     moments: PairMoments
-    dependence: FloatArray
-    single: tuple[FloatArray, FloatArray]
-    variance: float
+    dependence: FloatArray = field(
+        metadata=stored(Numbers.means("first nodes", "second nodes", unknown=False))
+    )
+    single: tuple[FloatArray, FloatArray] = field(
+        metadata=stored(Several(Alone(Numbers.means("nodes", unknown=False)), BOTH_SIDES))
+    )
+    variance: float = field(metadata=stored(VARIANCE_NUMBER))
     n_left_out: int = 0
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = field(default=(), metadata=stored(NOTE_LIST))
     captions: Captions = field(default=NO_CAPTIONS, compare=False, metadata=NOT_WRITTEN)
 
     def __post_init__(self) -> None:
@@ -338,15 +356,17 @@ class PairProfile:
             single=self.single[::-1],
         )
 
-    def plot(self, kind: str = "map", **options: Any) -> Any:
+    @with_options(PairOptions)
+    def plot(self, kind: str = "map", *, ax: Any = None, **options: Unpack[PairOptions]) -> Any:
         """Draw the surface as a map, or as lines; blank where no row is.
 
         Parameters
         ----------
         kind : {"map", "lines"}
             As in `PairEffect.plot`.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if not given.
         **options
-            As in `PairEffect.plot`.
 
         Returns
         -------
@@ -366,7 +386,7 @@ class PairProfile:
         >>> import matplotlib.pyplot as plt
         >>> plt.close(ax.figure)
         """
-        return draw_surface_lazily(self, kind, options)
+        return draw_surface_lazily(self, kind, {"ax": ax, **options})
 
     def table(self) -> Columns:
         """One row for each cell, or combination with levels, of the first feature first.

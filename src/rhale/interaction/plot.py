@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import floor, log10
 from operator import itemgetter
 from statistics import NormalDist
-from typing import Literal, NamedTuple, Protocol, cast, get_args
+from typing import Literal, NamedTuple, cast, get_args
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -14,29 +14,32 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch, Polygon
+from matplotlib.patches import Polygon
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from rhale.effects.curve import middles
 from rhale.effects.result import Trace
 from rhale.interaction.moments import PairAxis
-from rhale.interaction.pair_effect import PairMethod
+from rhale.interaction.pair_effect import PairEffect, PairMethod
+from rhale.interaction.pair_profile import PairProfile
 from rhale.naming import find_feature
 from rhale.output.labels import NO_CAPTIONS, Captions
 from rhale.output.number_format import MINUS_SIGN
 from rhale.output.times import format_axis_value, write_short
-from rhale.plots import canvas, marks, style, ticks
+from rhale.plots import canvas, style
 from rhale.plots.axes import ContinuousAxis
-from rhale.plots.categorical_axis import EMPTY_LEVEL_LABEL, LevelLayout, OrientedAxes
+from rhale.plots.categorical_axis import EMPTY_LEVEL_LABEL, LevelLayout, OrientedAxes, lay_out_names
 from rhale.plots.labels import (
     CENTRED,
     LITERAL,
+    dress_places,
     fit_name,
     folded,
     format_rounded_number,
     in_sentence,
     number_with_error,
+    places_name,
     small_percent,
 )
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
@@ -50,67 +53,7 @@ LARGE_LETTERS = 11.0  # of the name of an axis, in an inch
 RUG_START = 1.01  # of a strip outside of the axes, in shares of them
 
 
-class DrawnPair(Protocol):
-    """What pictures need of a pair that has a surface, whatever method measured it."""
-
-    @property
-    def names(self) -> tuple[str, str]:
-        """The two features."""
-
-    @property
-    def output(self) -> str:
-        """The output of the model."""
-
-    @property
-    def captions(self) -> Captions:
-        """What people read for both, and for the output."""
-
-    @property
-    def method(self) -> PairMethod:
-        """What it was measured by."""
-
-    @property
-    def axes(self) -> tuple[PairAxis, PairAxis]:
-        """Limits of cells, or levels."""
-
-    @property
-    def weight(self) -> FloatArray:
-        """Weight of the rows by where they stand."""
-
-    @property
-    def measured(self) -> BoolArray:
-        """Where rows stand: nothing is shown elsewhere."""
-
-    @property
-    def main(self) -> tuple[FloatArray, FloatArray]:
-        """Effects of both features alone, at the nodes."""
-
-    @property
-    def heights(self) -> FloatArray:
-        """The surface at the nodes."""
-
-    @property
-    def standard_error(self) -> FloatArray:
-        """Its standard error; nan where it is not known."""
-
-    @property
-    def strength(self) -> float:
-        """Deviation of the surface over the rows."""
-
-    @property
-    def strength_error(self) -> float:
-        """Its standard error; nan where it is not known."""
-
-    @property
-    def share(self) -> float:
-        """Squared strength, of the variance of the predictions."""
-
-    @property
-    def variance(self) -> float:
-        """Of the predictions."""
-
-    def transposed(self) -> DrawnPair:
-        """The same pair, sides exchanged."""
+DrawnPair = PairEffect | PairProfile  # what has a surface
 
 
 class ColourCells(NamedTuple):
@@ -149,8 +92,7 @@ class DrawnPairFeature(NamedTuple):
     @property
     def layout(self) -> LevelLayout:
         """Places of levels in a picture: evenly, one after the other."""
-        places = np.arange(float(len(self.axis.labels)))
-        return LevelLayout(self.axis.labels, places, is_number=False, has_missing=False)
+        return lay_out_names(self.axis.labels)
 
     @property
     def places(self) -> FloatArray:
@@ -205,11 +147,11 @@ def dress_side(ax: Axes, side: DrawnPairFeature, along: Along, *, count: int = 8
     else:
         if along == "y":
             canvas.write_plain_numbers(ax, 8)
-        ticks.dress_places(ax, side.axis.kind, side.ends, ticks=count, along=along)
+        dress_places(ax, side.axis.kind, side.ends, ticks=count, along=along)
     box = ax.get_window_extent()
     inches = (box.width if along == "x" else box.height) / ax.figure.dpi
     length = int(np.clip(LARGE_LETTERS * inches, 8, style.LABEL_LENGTH))
-    name = ticks.places_name(side.captions.axis(side.name), side.axis.kind, side.ends, length)
+    name = places_name(side.captions.axis(side.name), side.axis.kind, side.ends, length)
     (ax.set_xlabel if along == "x" else ax.set_ylabel)(name, **LITERAL)
 
 
@@ -363,11 +305,8 @@ def plot_pair_lines(
         widest = np.nanmax(path.high - path.low, initial=0.0)
         if uncertainty and widest > PAIR_ROUNDING * pair.variance**0.5:  # more than rounding
             draw_interval(field, path, held, levels=levels)
-            # Make the legend's entry for intervals.
-            name = f"{100 * CONFIDENCE_LEVEL:.4g} % interval of the joint effect"
-            unsure = [
-                Patch(color=style.NOTE, alpha=style.THIN_RIBBON_ALPHA, linewidth=0, label=name)
-            ]
+            unsure = field.explain_intervals(CONFIDENCE_LEVEL)
+            unsure[0].set_label(f"{100 * CONFIDENCE_LEVEL:.4g} % interval of the joint effect")
     explained: list[Artist] = [*lines, *unsure, draw_row_density(ax, moving, "x", beyond=False)]
     field.fit()
     keep_near(ax, lines)
@@ -443,7 +382,7 @@ def draw_interval(field: ContinuousAxis, path: Trace, held: Held, *, levels: boo
     """Draw how well the joint effect is known: a pale ribbon, or whiskers at levels."""
     colour = held.look.colour
     if levels:
-        marks.draw_ci(field.oriented, path, CONFIDENCE_LEVEL, mark(path), colour)
+        field.oriented.draw_ci(path, CONFIDENCE_LEVEL, mark(path), colour)
         return
     for ribbon in field.draw_ci(path, CONFIDENCE_LEVEL, colour):
         ribbon.set(alpha=style.PALE_RIBBON_ALPHA, linewidth=0, zorder=1.5)
@@ -550,7 +489,7 @@ def plot_pair_map(
     rows: bool = True,
     limit: float | None = None,
 ) -> Axes:
-    """Draw what two features do together, beyond what each does alone, as a map.
+    """Draw the joint effect of two features (their interaction only) as a map.
 
     Parameters
     ----------
@@ -619,8 +558,8 @@ def plot_pair_map(
     scale = ax.figure.colorbar(cells, ax=ax, pad=style.RUG_HEIGHT + 0.04, fraction=0.06, aspect=28)
     scale.outline.set_visible(False)
     scale.ax.yaxis.set_major_formatter(FuncFormatter(canvas.short_tick_text))
-    words = folded(f"effect on {in_sentence(pair)}", canvas.letters(ax, "height"))
-    words = f"{words}\nof both, beyond each alone"
+    words = folded(f"joint effect on {in_sentence(pair)}", canvas.letters(ax, "height"))
+    words = f"{words}\n(interaction only)"
     scale.set_label(words, fontsize=style.NAME_TEXT, **LITERAL)
     scale.ax.set_gid("rhale:scale")
     if first.axis.is_levels and second.axis.is_levels:

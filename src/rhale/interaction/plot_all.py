@@ -18,12 +18,9 @@ from rhale.interaction.plot import has_room, hatch_tiles, write_tiles
 from rhale.naming import find_output
 from rhale.output import colours
 from rhale.plots import canvas, style
-from rhale.plots.categorical_axis import LevelLayout, OrientedAxes
+from rhale.plots.categorical_axis import OrientedAxes, lay_out_names
 from rhale.plots.labels import (
     LITERAL,
-    MAX_RANKED_NAME_LETTERS,
-    MIN_RANKED_NAME_LETTERS,
-    RANKING_LINE_INCHES,
     fit_name,
     small_percent,
     write_output_label,
@@ -34,7 +31,7 @@ if TYPE_CHECKING:
     from rhale.interaction.result import Interactions
 
 
-# --- Who interacts with whom: strengths of all pairs as a matrix, importance on its diagonal
+# --- Strengths of all pairs as a matrix, importance on its diagonal
 
 
 MAX_NUMBERED_FEATURES = 12  # features whose tiles have numbers; more have scales
@@ -95,7 +92,7 @@ def plot_matrix(
     >>> import rhale
     >>> rows = np.random.default_rng(0).normal(size=(500, 3))
     >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1] + rows[:, 2], rows)
-    >>> plot_matrix(ix).get_yticklabels()[-1].get_text()  # interacts with nobody
+    >>> plot_matrix(ix).get_yticklabels()[-1].get_text()  # no interaction
     'x2'
     """
     place = 0 if output is None else find_output(output, pairs.outputs)
@@ -107,7 +104,7 @@ def plot_matrix(
     ax = canvas.new_axes(matrix_size(names)) if ax is None else ax
     drawn = draw_tiles(ax, values, STRENGTHS[pairs.method])
     # Write the features along both sides.
-    layout = LevelLayout(names, np.arange(float(len(names))), is_number=False, has_missing=False)
+    layout = lay_out_names(names)
     for turned in (False, True):
         OrientedAxes(ax, turned).name_levels(layout, size=style.NAME_TEXT)
     ax.tick_params(length=0)
@@ -236,26 +233,19 @@ def plot_ranking(
     ranked = pairs.ranked(place)
     kept = ranked[:top]
     new = ax is None
-    height = style.RANKING_HEAD + style.RANKING_LINE * len(kept)
-    ax = canvas.new_axes((style.RANKING_WIDTH, height)) if ax is None else ax
-    canvas.write_plain_values(ax)
+    ax = canvas.open_ranking(ax, len(kept), (style.RANKING_WIDTH, style.RANKING_HEAD))
     explained = draw_strength_bars(ax, kept, STRENGTHS[pairs.method])
     # Write both features of each pair beside its bar.
-    inches = ax.get_window_extent().width / ax.figure.dpi
-    room = MAX_RANKED_NAME_LETTERS if new else PAIR_NAMES_SHARE * inches * style.LETTERS_PER_INCH
-    length = int(np.clip(room, MIN_RANKED_NAME_LETTERS, MAX_RANKED_NAME_LETTERS))
+    length = canvas.ranked_name_letters(ax, PAIR_NAMES_SHARE, new=new)
     names = [
         fit_pair_name(caption_both(pair), length) + ("" if can_be_ranked(pair) else UNRANKED_MARK)
         for pair in kept
     ]
-    ax.set_yticks(range(len(names)), labels=names)
-    for tick in ax.yaxis.get_major_ticks():
-        tick.label1.set(fontsize=style.NAME_TEXT, **LITERAL)
-    ax.tick_params(axis="y", length=0)
+    canvas.name_ranking(ax, names)
     counts = f"{len(kept)} of {len(ranked)} pairs" if len(kept) < len(ranked) else ""
     canvas.add_legend(ax, explained, outside=new, title=counts)
     words = fit_name(sentence_of(pairs, place), max(8, canvas.letters(ax, "width") - 6))
-    label = f"effect on {words}\n(%: squared, of the variance)"
+    label = f"effect on {words}\n(%: share of prediction variance)"
     label += "" if all(map(can_be_ranked, kept)) else f"\n{MARKED}"
     ax.set_xlabel(label, fontsize=style.NAME_TEXT, **LITERAL)
     return ax
@@ -273,14 +263,11 @@ def draw_strength_bars(ax: Axes, pairs: Sequence[PairResult], label: str) -> lis
     largest = float((strength + sure).max())
     right = largest if largest > canvas.SMALLEST_PLOT_RANGE else 1.0
     ax.set_xlim(0.0, 1.16 * right)
-    layout = ax.get_window_extent().height / ax.figure.dpi / RANKING_LINE_INCHES
-    ax.set_ylim(max(len(pairs), layout) - 0.4, -0.6)  # few bars stand on top
     for pair, place, end in zip(pairs, places, strength + sure, strict=True):
         share = ax.annotate(
             small_percent(pair.share), (end, place), (4, 0), textcoords="offset points"
         )
         share.set(va="center", fontsize=style.NUMBER_TEXT, color=style.NOTE, gid="rhale:shares")
-    ax.spines[["top", "right"]].set_visible(False)
     return [bars.patches[0], *draw_errors(ax, strength, error, right)]
 
 
@@ -355,9 +342,11 @@ def plot_interactions(
         shown = pairs.features[:MAX_MATRIX_FEATURES]
         width, height = matrix_size([pairs.captions.feature(name) for name in shown])
         lines = style.RANKING_HEAD + style.RANKING_LINE * top
-        figure = canvas.new_figure((width + style.RANKING_WIDTH, max(height, lines)))
-        columns = figure.add_gridspec(1, 2, width_ratios=(width, style.RANKING_WIDTH))
-        left, right = figure.add_subplot(columns[0]), figure.add_subplot(columns[1])
+        size, parts = (
+            (width + style.RANKING_WIDTH, max(height, lines)),
+            (width, style.RANKING_WIDTH),
+        )
+        left, right = canvas.open_panels(size, parts, sideways=True, shared=False)
     else:
         left, right = canvas.given_pair(ax)
     plot_matrix(pairs, output=output, ax=left)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from html import escape
 from itertools import combinations
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -22,7 +21,6 @@ from rhale.interaction.charts import (
     write_pair_value,
 )
 from rhale.interaction.pair_effect import (
-    CORRELATED_NOTE_KIND,
     PAIR_NAME_SEPARATOR,
     PairEffect,
     PairResult,
@@ -38,22 +36,15 @@ from rhale.interaction.pair_profile import (
     lay_along,
     with_surface,
 )
-from rhale.interaction.table import captioned, name_single_output, note_evidence
+from rhale.interaction.table import PAIR_COLUMNS, PairRow, captioned
 from rhale.output import colours
-from rhale.output.note import as_notes
+from rhale.output.columns import MAX_NOTE_LETTERS, insert_after, words
 from rhale.output.number_format import UNKNOWN_DASH
 from rhale.regions.report import SEARCHED_INTERVAL_ERROR_RATE, farthest_apart
 from rhale.report.notebook import (
-    LONGEST_NOTE,
     NOTEBOOK_BAR_WIDTH,
-    NUMBER_CELL_STYLE,
-    TEXT_CELL_STYLE,
     card,
     folded_notes,
-    named,
-    sized,
-    table,
-    table_row,
     write_paragraph,
 )
 from rhale.report.numbers import MAX_CHART_LEVEL_LETTERS
@@ -609,43 +600,24 @@ def write_pair_code(table: Interactions) -> str:
 # --- Pairs as small pieces of HTML for notebooks, one or the strongest: no script, no style sheet
 
 
-MAX_PAIR_ROWS = 15
-STRENGTH_BAR_HEIGHT = 8  # of a bar
+STRENGTH_BAR_HEIGHT = 8
 MAP_COLOURS_NOTE = (
     "Colours show the joint effect (interaction only); cells without rows are hatched."
 )
 
 
-def pairs_as_html(
-    ranked: Sequence[PairResult], provenance: Mapping[str, Any], notes: Sequence[str]
-) -> str:
-    """Write the strongest pairs as a table."""
-    several = len({pair.output for pair in ranked}) > 1
-    shown = ranked[:MAX_PAIR_ROWS]
-    # Deviation of the predictions: what strengths and shares are told by.
-    stds = [pair.strength / math.sqrt(pair.share) for pair in shown if pair.share > 0]
-    rows = [rank(pair, max(stds, default=0.0), None, ()) for pair in shown]
-    largest = max((row.strength or 0.0 for row in rows), default=0.0)
-    heads = ["pair", *(["output"] if several else []), "", "strength ± error", "share"]
-    words = ("pair", "output", "")
-    body = "".join(
-        write_pair_row(row, largest, pair, several=several)
-        for row, pair in zip(rows, shown, strict=True)
+def draw_strength_cell(row: PairRow) -> str:
+    """Draw the strength of a pair as a bar, for its table."""
+    width = NOTEBOOK_BAR_WIDTH * row.strength / row.largest if row.largest > 0 else 0.0
+    return (
+        f'<svg width="{NOTEBOOK_BAR_WIDTH}" height="{STRENGTH_BAR_HEIGHT}" aria-hidden="true">'
+        f'<rect width="{width:.3g}" height="{STRENGTH_BAR_HEIGHT}" fill="{colours.STRENGTH_COLOUR}"/></svg>'
     )
-    more = len(ranked) - len(shown)
-    after = [f"and {more} more: ix.to_frame() has all"] if more > 0 else []
-    marked = [
-        f"* {note}"
-        for pair in shown
-        for note in as_notes(pair.notes)
-        if note.kind == CORRELATED_NOTE_KIND
-    ]
-    remarks = (*marked[:1], *note_evidence(ranked), *notes)
-    after += [clean(note, LONGEST_NOTE) for note in remarks]
-    method = PAIR_METHODS[shown[0].method] if shown else ""
-    model = provenance.get("model", "model")
-    title = f"{model}: {method}{name_single_output(ranked)}"
-    return table(title, heads, words, body, after)
+
+
+PAIR_NOTEBOOK_COLUMNS = insert_after(
+    PAIR_COLUMNS, "output", words(header="", markup=draw_strength_cell)
+)
 
 
 def pair_as_html(pair: PairResult) -> str:
@@ -661,25 +633,11 @@ def pair_as_html(pair: PairResult) -> str:
             from rhale.report import inline_svg
 
             parts = [
-                inline_svg.draw_inline_svg(draw_pair, clean(head, LONGEST_NOTE), surface, "map"),
+                inline_svg.draw_inline_svg(
+                    draw_pair, clean(head, MAX_NOTE_LETTERS), surface, "map"
+                ),
                 write_paragraph(MAP_COLOURS_NOTE),
                 *parts,
             ]
         parts.append(write_paragraph(tell_surface(surface, 1)))
     return card(PAIR_NAME_SEPARATOR.join(names), on, [*parts, folded_notes(pair.notes)])
-
-
-def write_pair_row(row: RankedPair, largest: float, pair: PairResult, *, several: bool) -> str:
-    """Write one line of the table."""
-    output = [named(pair.captions.output(pair.output))] if several else []
-    mark = "" if can_be_ranked(pair) else " *"
-    size = row.strength or 0.0
-    width = NOTEBOOK_BAR_WIDTH * size / largest if largest > 0 else 0.0
-    bar = (
-        f'<svg width="{NOTEBOOK_BAR_WIDTH}" height="{STRENGTH_BAR_HEIGHT}" aria-hidden="true">'
-        f'<rect width="{width:.3g}" height="{STRENGTH_BAR_HEIGHT}" fill="{colours.STRENGTH_COLOUR}"/></svg>'
-    )
-    words = [PAIR_NAME_SEPARATOR.join(map(named, captioned(pair))) + mark, *output, bar]
-    strength = sized(size, row.error) if row.error else format_report_number(size)
-    numbers = [escape(strength), escape(format_variance_percent(row.share))]
-    return table_row((TEXT_CELL_STYLE, words), (NUMBER_CELL_STYLE, numbers))

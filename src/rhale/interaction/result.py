@@ -7,18 +7,21 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Unpack, cast
 
 import numpy as np
 
-from rhale.effects import listing, store
+from rhale.effects import store
 from rhale.errors import BadSettingError, UnknownFeatureError, UnknownNameError, UnknownOutputError
 from rhale.interaction import table
 from rhale.interaction.pair_effect import PAIR_NAME_SEPARATOR, PairMethod, PairResult
 from rhale.interaction.shap import note_shap, pairs_from_shap
 from rhale.naming import find_feature, find_output, near_names
+from rhale.output.columns import Listing
+from rhale.output.frame import as_frame
 from rhale.output.labels import Captions, caption, captions_of
 from rhale.output.note import as_notes
+from rhale.output.picture_options import InteractionsOptions, with_options
 from rhale.stats.arrays import FloatArray
 from rhale.stats.records import as_read_only, freeze, same_value
 from rhale.system.files import write_text
@@ -139,13 +142,18 @@ class Interactions:
         return self._find(names, output) is not None
 
     def __str__(self) -> str:
+        return str(self._listing())
+
+    def _listing(self, **options: Any) -> Listing:
+        """The ranked table and its notes."""
         shares: list[str] = []
         if self.method == "ale":  # of other methods strengths are no parts of the variance
             total = np.where(self.variance > 0, self.variance, np.nan)
             singles = (self.importance**2).sum(axis=0) / total
             outputs = list(map(self.captions.output, self.outputs))
             shares = table.write_pair_explained_variance(outputs, self._shares(), singles)
-        return table.pairs_as_text(self.ranked(), self.provenance, (*shares, *self.notes))
+        notes = (*shares, *self.notes)
+        return table.list_pairs(self.ranked(), self.provenance, notes, **options)
 
     __repr__ = __str__
 
@@ -265,6 +273,7 @@ class Interactions:
         found = [sum(p.share for p in self.pairs if p.output == o) for o in self.outputs]
         return np.array(found, dtype=np.float64)
 
+    @with_options(InteractionsOptions)
     def plot(
         self,
         pair: tuple[Any, Any] | None = None,
@@ -272,7 +281,7 @@ class Interactions:
         kind: str | None = None,
         output: str | int | None = None,
         ax: Any = None,
-        **options: Any,
+        **options: Unpack[InteractionsOptions],
     ) -> Any:
         """Draw one pair, or how strongly all of them interact.
 
@@ -288,7 +297,6 @@ class Interactions:
         ax : matplotlib Axes or a pair of them, optional
             Where to draw; a new figure if not given. One Axes takes the matrix alone.
         **options
-            Passed on to `rhale.plots`: `top=20` ranks more pairs.
 
         Returns
         -------
@@ -311,7 +319,8 @@ class Interactions:
             raise BadSettingError(msg)
         if pair is not None:
             key = (*pair,) if output is None else (*pair, output)
-            return self[key].plot(kind or "map", ax=ax, **options)
+            settings: dict[str, Any] = {**options}
+            return self[key].plot(kind or "map", ax=ax, **settings)
         if kind is not None:
             msg = f"kind={kind!r} draws one pair; name it: ix.plot(('a', 'b'), kind={kind!r})"
             raise BadSettingError(msg)
@@ -348,7 +357,7 @@ class Interactions:
         ['x0', 'x1', 1.0]
         """
         rows = table.tabulate_pairs(self.ranked(), errors=errors)
-        return listing.as_frame(rows, backend, self._backend)
+        return as_frame(rows, backend, self._backend)
 
     def cells_to_frame(self, backend: str | None = None) -> Any:
         """One row per pair, output and cell of the surface; columns as in `PairEffect.table`.
@@ -376,7 +385,7 @@ class Interactions:
                 "use to_frame, or method='ale'"
             )
             raise BadSettingError(msg)
-        return listing.as_frame(table.cell_rows(self.pairs), backend, self._backend)
+        return as_frame(table.cell_rows(self.pairs), backend, self._backend)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write one JSON file that `rhale.load` reads back exactly.
@@ -439,6 +448,6 @@ class Interactions:
 
     def _repr_html_(self) -> str:
         """The ranked table, for notebooks."""
-        from rhale.interaction.report import pairs_as_html
+        from rhale.interaction.report import PAIR_NOTEBOOK_COLUMNS
 
-        return pairs_as_html(self.ranked(), self.provenance, self.notes)
+        return self._listing(columns=PAIR_NOTEBOOK_COLUMNS).as_html()

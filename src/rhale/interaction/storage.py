@@ -1,103 +1,104 @@
-"""Saved interactions: their schema, without empty cells, nothing twice."""
+"""Saved interactions: without empty cells, nothing twice; what must hold between their fields."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any, get_args
+from dataclasses import dataclass, field, replace
+from math import prod
+from typing import Any
 
 import numpy as np
 
-from rhale.effects.binning.cells import Closed
-from rhale.effects.binning.moments import LARGEST_SQUARABLE
-from rhale.effects.schema import MAX_AXIS_VALUE, MAX_TOTAL_WEIGHT
-from rhale.errors import BadFileError, BadSettingError
-from rhale.interaction.moments import POWERS, PairAxis, PairMoments
-from rhale.interaction.pair_effect import PairEffect, PairIndex, PairMethod, PairResult, Way
+from rhale.effects.schema import OF_ALL
+from rhale.errors import BadSettingError
+from rhale.interaction.moments import MAX_STORED_CELLS, POWERS, PairAxis, PairMoments
+from rhale.interaction.pair_effect import PairEffect, PairIndex, PairResult
 from rhale.interaction.pair_profile import PairProfile
-from rhale.interaction.strength import Reading, Square
 from rhale.output.storage.arrays import Packed
 from rhale.output.storage.values import (
     ANY_TEXT,
-    WHOLE_NUMBER,
+    NOTE_LIST,
     Anything,
     ArrayDimension,
-    Kind,
-    Lengths,
-    Maybe,
     Named,
-    Number,
     Numbers,
     Record,
     RecordUnion,
-    Remark,
     Several,
-    Text,
-    Truth,
+    checks,
     quote_file_value,
     refuse_file_content,
-    written_fields,
+    stored,
 )
-from rhale.output.times import AxisKind
 from rhale.stats.arrays import FloatArray, IntArray
 from rhale.stats.records import same_value
 
-# --- Two-way partial dependence as files hold it: no cells without rows
+# --- Pairs as files hold them: no cells without rows, and nothing twice that outputs share
+
+
+MAX_STORED_NUMBERS = 2**26  # of all pairs, with cells that have no rows: half a gigabyte
+NEXT_TO_NOTHING = 1e-9  # what rounding may leave, of the variance or of a weight
+PACKED_MEANS = Packed(Numbers.means("stands", "ways", unknown=False))
+PACKED_PRODUCTS = Packed(Numbers.products("stands", "products"))
 
 
 @dataclass(frozen=True, eq=False)
-class FilledProfileCells:
-    """Rows of a profile, in the cells that have some."""
+class FilledStands:
+    """Rows of a pair, in the cells that have some."""
 
-    stands: IntArray  # (n_filled,): which cells they are, numbered row by row
-    count: IntArray  # (n_filled,): rows
+    # (n_filled,): which cells they are, numbered row by row
+    stands: IntArray = field(metadata=stored(Numbers.counts("stands", rising=True)))
+    count: IntArray = field(metadata=stored(Numbers.counts("stands")))  # (n_filled,): rows
     # (n_filled,), of `PairMoments`; None where they are the
     # counts, as rows without weights have them
-    weight: FloatArray | None
-    weight_squares: FloatArray | None
-    places: FloatArray  # (n_filled, 8): of `PairMoments`
-
-
-@dataclass(frozen=True, eq=False)
-class StoredProfile:
-    """The fields of a `PairProfile`, but for cells without rows."""
-
-    names: tuple[str, str]
-    output: str
-    axes: tuple[PairAxis, PairAxis]
-    moments: FilledProfileCells
-    dependence: FloatArray
-    single: tuple[FloatArray, FloatArray]
-    variance: float
-    n_left_out: int
-    notes: tuple[str, ...]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Cells of both sides."""
-        return self.axes[0].n_cells, self.axes[1].n_cells
-
-    @property
-    def n_numbers(self) -> int:
-        """Numbers that it takes in memory."""
-        return self.shape[0] * self.shape[1] * (3 + len(POWERS)) + self.dependence.size
-
-
-def list_profile_cells(moments: PairMoments) -> FilledProfileCells:
-    """List the cells that have rows."""
-    stands = np.flatnonzero(moments.count)
-    count = moments.count.ravel()[stands]
-    weight, squares = (sums.ravel()[stands] for sums in (moments.weight, moments.weight_squares))
-    return FilledProfileCells(
-        stands=stands,
-        count=count,
-        weight=None if np.array_equal(weight, count) else weight,
-        weight_squares=None if np.array_equal(squares, count) else squares,
-        places=np.ascontiguousarray(moments.places.reshape(len(POWERS), -1).T[stands]),
+    weight: FloatArray | None = field(metadata=stored(Packed(Numbers.weights("stands"))))
+    weight_squares: FloatArray | None = field(
+        metadata=stored(Packed(Numbers.weight_squares("stands")))
+    )
+    # (n_filled, 8): of `PairMoments`
+    places: FloatArray = field(
+        metadata=stored(
+            Packed(Numbers.weights("stands", ArrayDimension("powers", least=8, most=8)))
+        )
     )
 
 
-def fill_profile_cells(cells: FilledProfileCells, shape: tuple[int, int]) -> PairMoments:
+@dataclass(frozen=True, eq=False)
+class FilledCells(FilledStands):
+    """Sums of the cells that have rows."""
+
+    mean: FloatArray = field(metadata=stored(PACKED_MEANS))  # (n_filled, n_ways): of one output
+    # (n_filled, n_ways * n_ways): of one output
+    products: FloatArray = field(metadata=stored(PACKED_PRODUCTS))
+
+
+@dataclass(frozen=True, eq=False)
+class OtherOutput:
+    """What the same rows say about one more output: `mean` and `products` of `FilledCells`."""
+
+    mean: FloatArray = field(metadata=stored(PACKED_MEANS))
+    products: FloatArray = field(metadata=stored(PACKED_PRODUCTS))
+
+
+def list_profile_cells(moments: PairMoments) -> FilledStands:
+    """List the cells that have rows."""
+    return FilledStands(**_list_rows(moments, np.flatnonzero(moments.count)))
+
+
+def _list_rows(moments: PairMoments, stands: IntArray) -> dict[str, Any]:
+    """What `FilledStands` holds of some cells."""
+    columns = (moments.count, moments.weight, moments.weight_squares)
+    count, weight, squares = (sums.ravel()[stands] for sums in columns)
+    return {
+        "stands": stands,
+        "count": count,
+        "weight": None if np.array_equal(weight, count) else weight,
+        "weight_squares": None if np.array_equal(squares, count) else squares,
+        "places": np.ascontiguousarray(moments.places.reshape(len(POWERS), -1).T[stands]),
+    }
+
+
+def fill_profile_cells(cells: FilledStands, shape: tuple[int, int]) -> PairMoments:
     """Expand listed cells to all cells; the others have no rows."""
     known = cells.count.astype(np.float64)
     sums = np.zeros((2 + len(POWERS), shape[0] * shape[1]))
@@ -111,70 +112,11 @@ def fill_profile_cells(cells: FilledProfileCells, shape: tuple[int, int]) -> Pai
     return PairMoments(count, weight, squares, np.stack(places), nothing, nothing[..., None])
 
 
-# --- Pairs as files hold them: no cells without rows, and nothing twice that outputs share
-
-
-MAX_STORED_CELLS = 2**14  # of one pair: errors of more take gigabytes
-MAX_STORED_NUMBERS = 2**26  # of all pairs, with cells that have no rows: half a gigabyte
-
-
-@dataclass(frozen=True, eq=False)
-class FilledPairCells:
-    """Sums of the cells that have rows."""
-
-    stands: IntArray  # (n_filled,): which cells they are, numbered row by row
-    count: IntArray  # (n_filled,): rows
-    # (n_filled,), of `PairMoments`; None where they are the
-    # counts, as rows without weights have them
-    weight: FloatArray | None
-    weight_squares: FloatArray | None
-    places: FloatArray  # (n_filled, 8): of `PairMoments`
-    mean: FloatArray  # (n_filled, n_ways): of one output
-    products: FloatArray  # (n_filled, n_ways * n_ways): of one output
-
-
-@dataclass(frozen=True, eq=False)
-class OtherOutput:
-    """What the same rows say about one more output: `mean` and `products` of `FilledPairCells`."""
-
-    mean: FloatArray
-    products: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
-class StoredPair:
-    """The fields of a `PairEffect`, but for its sums, which leave out cells without rows."""
-
-    names: tuple[str, str]
-    output: str
-    axes: tuple[PairAxis, PairAxis]
-    moments: FilledPairCells | OtherOutput
-    main: tuple[FloatArray, FloatArray]
-    square: Square
-    variance: float
-    n_left_out: int
-    reading: Reading
-    smooth: bool
-    way: Way
-    notes: tuple[str, ...]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Cells of both sides."""
-        return self.axes[0].n_cells, self.axes[1].n_cells
-
-    @property
-    def n_numbers(self) -> int:
-        """Numbers that its sums take in memory."""
-        shared = 0 if isinstance(self.moments, OtherOutput) else 3 + len(POWERS)
-        n_ways = int(self.moments.mean.shape[1])
-        return self.shape[0] * self.shape[1] * (shared + n_ways + n_ways**2)
-
-
-def store_pairs(pairs: Sequence[PairResult]) -> list[StoredPair | StoredProfile | PairResult]:
+def store_pairs(pairs: Sequence[PairResult]) -> list[Any]:
     """Leave out cells without rows, and what an output shares with the one before."""
-    stored: list[StoredPair | StoredProfile | PairResult] = []
+    stored: list[Any] = []
     before: PairEffect | None = None
+    pair: Any
     for pair in pairs:
         if pair.n_cells > MAX_STORED_CELLS:
             msg = (
@@ -182,19 +124,16 @@ def store_pairs(pairs: Sequence[PairResult]) -> list[StoredPair | StoredProfile 
                 f"file holds up to {MAX_STORED_CELLS} of a pair; ask for fewer with cells="
             )
             raise BadSettingError(msg)
-        named = {name: getattr(pair, name) for name in written_fields(pair)}
-        if isinstance(pair, PairEffect):
-            cells: FilledPairCells | OtherOutput | None = None
-            if before is not None and before.names == pair.names:
-                cells = list_other_output(pair.moments, before.moments)
-            moments = cells or list_filled_cells(pair.moments)
-            stored.append(StoredPair(**{**named, "moments": moments}))
-            before = pair
-        elif isinstance(pair, PairProfile):
-            rows = list_profile_cells(pair.moments)
-            stored.append(StoredProfile(**{**named, "moments": rows}))
-        else:
+        if isinstance(pair, PairIndex):
             stored.append(pair)
+            continue
+        cells: Any = None
+        if isinstance(pair, PairProfile):
+            cells = list_profile_cells(pair.moments)
+        elif before is not None and before.names == pair.names:
+            cells = list_other_output(pair.moments, before.moments)
+        stored.append(replace(pair, moments=cells or list_filled_cells(pair.moments)))
+        before = pair if isinstance(pair, PairEffect) else before
     if (total := count_numbers(stored)) > MAX_STORED_NUMBERS:
         msg = (
             f"these pairs have {total} numbers, and a file holds up to {MAX_STORED_NUMBERS}; save the "
@@ -204,60 +143,63 @@ def store_pairs(pairs: Sequence[PairResult]) -> list[StoredPair | StoredProfile 
     return stored
 
 
-def count_numbers(stored: Sequence[StoredPair | StoredProfile | PairResult]) -> int:
+def count_numbers(stored: Sequence[Any]) -> int:
     """Numbers that the sums of all pairs take in memory."""
-    return sum(pair.n_numbers for pair in stored if isinstance(pair, StoredPair | StoredProfile))
+
+    def count(pair: Any) -> int:
+        sums, shared = pair.moments, 3 + len(POWERS)
+        if isinstance(pair, PairProfile):
+            return _n_cells(pair) * shared + int(pair.dependence.size)
+        n_ways = int(sums.mean.shape[1])
+        return _n_cells(pair) * ((isinstance(sums, FilledCells) and shared) + n_ways + n_ways**2)
+
+    return sum(count(pair) for pair in stored if not isinstance(pair, PairIndex))
 
 
-def restore_pairs(stored: Sequence[StoredPair | StoredProfile | PairIndex]) -> list[PairResult]:
+def _shape(pair: Any) -> tuple[int, int]:
+    """Cells of both sides."""
+    return pair.axes[0].n_cells, pair.axes[1].n_cells
+
+
+def _n_cells(pair: Any) -> int:
+    return prod(_shape(pair))
+
+
+def restore_pairs(stored: Sequence[Any]) -> list[PairResult]:
     """Make pairs of what is stored, whose sums fit their axes."""
     made: list[PairResult] = []
     before: PairEffect | None = None
     stands: IntArray = np.empty(0, dtype=np.int64)
     for i, pair in enumerate(stored):
-        if isinstance(pair, StoredProfile):
-            known = {f.name: getattr(pair, f.name) for f in fields(pair)}
-            rows = fill_profile_cells(pair.moments, pair.shape)
-            made.append(PairProfile(**{**known, "moments": rows}))
-        if not isinstance(pair, StoredPair):
-            made += [pair] if isinstance(pair, PairIndex) else []
+        if isinstance(pair, PairIndex):
+            made.append(pair)
             continue
-        if isinstance(pair.moments, FilledPairCells):
-            moments, stands = fill_cells(pair.moments, pair.shape), pair.moments.stands
-        else:  # the rows of the output before, which must be of the same pair
-            where, n_rows = f"pairs[{i}].moments", len(pair.moments.mean)
+        listed: Any = pair.moments
+        if isinstance(listed, OtherOutput):  # of the rows before, which must be of the same pair
+            where = f"pairs[{i}].moments"
             if before is None or (before.names, before.axes) != (pair.names, pair.axes):
-                msg = f"{where} are not those of the pair before it"
-                raise BadFileError(msg)
-            if n_rows != stands.size:
-                msg = f"{where} has {n_rows} rows for {stands.size} cells"
-                raise BadFileError(msg)
-            mean, products = _spread_ways(pair.moments, stands, pair.shape)
+                refuse_file_content(f"{where} are not those of the pair before it")
+            if len(listed.mean) != stands.size:
+                refuse_file_content(f"{where} has {len(listed.mean)} rows for {stands.size} cells")
+            mean, products = _spread_ways(listed, stands, _shape(pair))
             moments = replace(before.moments, mean=mean, products=products)
-        named = {name: getattr(pair, name) for name in written_fields(pair)}
-        before = PairEffect(**{**named, "moments": moments})
-        made.append(before)
+        elif isinstance(listed, FilledCells):
+            moments, stands = fill_cells(listed, _shape(pair)), listed.stands
+        else:
+            moments = fill_profile_cells(listed, _shape(pair))
+        made.append(replace(pair, moments=moments))
+        before = made[-1] if isinstance(made[-1], PairEffect) else before
     return made
 
 
-def list_filled_cells(moments: PairMoments) -> FilledPairCells:
+def list_filled_cells(moments: PairMoments) -> FilledCells:
     """List the cells with any sum that is not zero."""
-    n_cells = moments.count.size
-    places = moments.places.reshape(len(POWERS), n_cells).T
-    mean, products = _by_cell(moments)
+    n_cells, (mean, products) = moments.count.size, _by_cell(moments)
     sums = [s.reshape(n_cells, -1) for s in (moments.count, moments.weight, moments.weight_squares)]
+    places = moments.places.reshape(len(POWERS), n_cells).T
     told = np.concatenate([*sums, places, mean, products], axis=1)
     stands = np.flatnonzero(np.any(told != 0, axis=1))
-    count, weight, squares = (s[stands, 0] for s in sums)
-    return FilledPairCells(
-        stands=stands,
-        count=count,
-        weight=None if np.array_equal(weight, count) else weight,
-        weight_squares=None if np.array_equal(squares, count) else squares,
-        places=places[stands],
-        mean=mean[stands],
-        products=products[stands],
-    )
+    return FilledCells(**_list_rows(moments, stands), mean=mean[stands], products=products[stands])
 
 
 def list_other_output(moments: PairMoments, before: PairMoments) -> OtherOutput | None:
@@ -277,13 +219,10 @@ def _by_cell(moments: PairMoments) -> tuple[FloatArray, FloatArray]:
     return moments.mean.reshape(n_cells, n_ways), moments.products.reshape(n_cells, n_ways**2)
 
 
-def fill_cells(cells: FilledPairCells, shape: tuple[int, int]) -> PairMoments:
+def fill_cells(cells: FilledCells, shape: tuple[int, int]) -> PairMoments:
     """Expand listed cells to all cells, with zeros in the others."""
     mean, products = _spread_ways(OtherOutput(cells.mean, cells.products), cells.stands, shape)
-    rows = FilledProfileCells(
-        **{f.name: getattr(cells, f.name) for f in fields(FilledProfileCells)}
-    )
-    return replace(fill_profile_cells(rows, shape), mean=mean, products=products)
+    return replace(fill_profile_cells(cells, shape), mean=mean, products=products)
 
 
 def _spread_ways(
@@ -297,25 +236,7 @@ def _spread_ways(
     return mean.reshape(1, *shape, n_ways), products.reshape(1, *shape, n_ways, n_ways)
 
 
-NEXT_TO_NOTHING = 1e-9  # what rounding may leave, of the variance or of a weight
-PAIR_FEATURE_NAMES = Several(
-    ANY_TEXT, ArrayDimension("features of a pair", least=2, most=2), unique=True
-)
-PAIR_NOTE_LIST = Several(Remark())
-VARIANCE = Number(0, unknown=True)
-
-
-@dataclass(frozen=True)
-class Alone:
-    """Something whose lengths agree with nothing else."""
-
-    kind: Kind
-
-    def read(self, value: Any, where: str, lengths: Lengths) -> Any:  # noqa: ARG002
-        """Read it by itself."""
-        return self.kind.read(value, where, {})
-
-
+@checks(PairAxis)
 def _agree_axis(axis: PairAxis, where: str) -> None:
     """Every level has a name and a place; numbers have a cell, of one value without width."""
     if axis.labels and len(axis.labels) != axis.nodes.size:
@@ -328,9 +249,7 @@ def _agree_axis(axis: PairAxis, where: str) -> None:
         refuse_file_content(f"{where}nodes has 1 number, and no cell")
 
 
-def _agree_pair_cells(
-    cells: FilledPairCells | FilledProfileCells, n_cells: int, where: str
-) -> None:
+def _agree_pair_cells(cells: FilledStands, n_cells: int, where: str) -> None:
     """Cells exist, in order, and positions of rows in them are at most one."""
     if np.any(cells.stands >= n_cells) or np.any(np.diff(cells.stands) <= 0):
         refuse_file_content(f"{where}stands are not cells in order")
@@ -339,16 +258,18 @@ def _agree_pair_cells(
         refuse_file_content(f"{where}places are beyond the cells")
 
 
-def _agree_pair_sums(pair: StoredPair, where: str) -> None:
+@checks(PairEffect)
+def _agree_pair_sums(pair: PairEffect, where: str) -> None:
     """Sums and main effects fit the axes, and squares are none of a negative number."""
-    n_cells, n_ways = pair.shape[0] * pair.shape[1], pair.axes[0].n_ways * pair.axes[1].n_ways
+    moments: Any = pair.moments  # as files hold them
+    n_cells, n_ways = _n_cells(pair), pair.axes[0].n_ways * pair.axes[1].n_ways
     if n_cells > MAX_STORED_CELLS:
         refuse_file_content(f"{where}axes have {n_cells} cells, more than {MAX_STORED_CELLS}")
     for name, columns in (("mean", n_ways), ("products", n_ways**2)):
-        if (found := getattr(pair.moments, name).shape[1]) != columns:
+        if (found := getattr(moments, name).shape[1]) != columns:
             refuse_file_content(f"{where}moments.{name} has {found} columns, not {columns}")
-    if isinstance(pair.moments, FilledPairCells):
-        _agree_pair_cells(pair.moments, n_cells, f"{where}moments.")
+    if isinstance(moments, FilledCells):
+        _agree_pair_cells(moments, n_cells, f"{where}moments.")
     for side, (main, axis) in enumerate(zip(pair.main, pair.axes, strict=True)):
         if main.size != axis.nodes.size:
             refuse_file_content(
@@ -359,12 +280,14 @@ def _agree_pair_sums(pair: StoredPair, where: str) -> None:
         refuse_file_content(f"{where}square.raw is {pair.square.raw}, which it cannot be")
 
 
-def _agree_pair_profile(pair: StoredProfile, where: str) -> None:
+@checks(PairProfile)
+def _agree_pair_profile(pair: PairProfile, where: str) -> None:
     """Stands and averages fit the axes."""
-    n_cells = pair.shape[0] * pair.shape[1]
+    moments: Any = pair.moments  # as files hold them
+    n_cells = _n_cells(pair)
     if n_cells > MAX_STORED_CELLS:
         refuse_file_content(f"{where}axes have {n_cells} cells, more than {MAX_STORED_CELLS}")
-    _agree_pair_cells(pair.moments, n_cells, f"{where}moments.")
+    _agree_pair_cells(moments, n_cells, f"{where}moments.")
     nodes = tuple(axis.nodes.size for axis in pair.axes)
     if pair.dependence.shape != nodes:
         refuse_file_content(
@@ -395,149 +318,28 @@ def _build_interactions(**found: Any) -> dict[str, Any]:
         if pair is first and frozenset(pair.names) in seen:
             refuse_file_content(f"pairs[{i}].names are those of another pair")
         seen.add(frozenset(pair.names))
-        if _find_pair_method(pair) != _find_pair_method(pairs[0]):
+        if pair.method != pairs[0].method:
             refuse_file_content(f"pairs[{i}] is by another method than the first")
     if (total := count_numbers(found["pairs"])) > MAX_STORED_NUMBERS:
         refuse_file_content(f"pairs take {total} numbers, more than {MAX_STORED_NUMBERS}")
     return {**found, "pairs": tuple(restore_pairs(found["pairs"]))}
 
 
-def _find_pair_method(pair: StoredPair | StoredProfile | PairIndex) -> str:
-    if isinstance(pair, PairIndex):
-        return pair.method
-    return "ale" if isinstance(pair, StoredPair) else "pdp"
-
-
-def _rows(columns: str, low: float, high: float) -> Packed:
-    """Packed numbers with a row for each cell that has rows."""
-    return Packed(Numbers((ArrayDimension("stands"), ArrayDimension(columns)), low, high))
-
-
-DIFFERENCES: dict[str, Kind] = {
-    "mean": _rows("ways", -LARGEST_SQUARABLE, LARGEST_SQUARABLE),
-    "products": _rows("products", -(LARGEST_SQUARABLE**2), LARGEST_SQUARABLE**2),
-}
-WEIGHTS = Packed(Numbers((ArrayDimension("stands"),), 0, MAX_TOTAL_WEIGHT))
-STANDS: dict[str, Kind] = {
-    "stands": Numbers((ArrayDimension("stands"),), 0, whole=True, rising=True),
-    "count": Numbers((ArrayDimension("stands"),), 0, whole=True),
-    "weight": Maybe(WEIGHTS),
-    "weight_squares": Maybe(Packed(Numbers((ArrayDimension("stands"),), 0, MAX_TOTAL_WEIGHT**2))),
-    "places": Packed(
-        Numbers(
-            (ArrayDimension("stands"), ArrayDimension("powers", least=8, most=8)),
-            0,
-            MAX_TOTAL_WEIGHT,
-        )
-    ),
-}
-FILLED_CELLS = Record(FilledPairCells, {**STANDS, **DIFFERENCES})
-FILLED_STANDS = Record(FilledProfileCells, STANDS)
-OTHER_OUTPUT = Record(OtherOutput, DIFFERENCES)
-PAIR_AXIS = Record(
-    PairAxis,
-    {
-        "nodes": Numbers(
-            (ArrayDimension("nodes", least=1, most=MAX_STORED_CELLS + 1),),
-            -MAX_AXIS_VALUE,
-            MAX_AXIS_VALUE,
-            rising=True,
-        ),
-        "labels": Several(ANY_TEXT, unique=True),
-        "kind": Text(get_args(AxisKind)),
-        "closed": Text(get_args(Closed)),
-    },
-    _agree_axis,
-)
-SQUARE = Record(Square, {"raw": Number(), "noise": Number()})
-TWO_AXES = ArrayDimension("sides", least=2, most=2)
-STORED_PAIR = Record(
-    StoredPair,
-    {
-        "names": PAIR_FEATURE_NAMES,
-        "output": ANY_TEXT,
-        "axes": Several(RecordUnion({"pair_axis": PAIR_AXIS}), TWO_AXES),
-        "moments": RecordUnion({"filled_cells": FILLED_CELLS, "other_output": OTHER_OUTPUT}),
-        "main": Several(
-            Alone(Numbers((ArrayDimension("nodes"),), -LARGEST_SQUARABLE, LARGEST_SQUARABLE)),
-            TWO_AXES,
-        ),
-        "square": RecordUnion({"square": SQUARE}),
-        "variance": VARIANCE,
-        "n_left_out": WHOLE_NUMBER,
-        "reading": Text(get_args(Reading)),
-        "smooth": Truth(),
-        "way": Text(get_args(Way)),
-        "notes": PAIR_NOTE_LIST,
-    },
-    _agree_pair_sums,
-)
-PAIR_INDEX = Record(
+PAIRS = RecordUnion.of(
+    Record(PairEffect, {"moments": RecordUnion.of(FilledCells, OtherOutput)}, has_all=True),
+    Record(PairProfile, {"moments": RecordUnion.of(FilledStands)}, has_all=True),
     PairIndex,
-    {
-        "names": PAIR_FEATURE_NAMES,
-        "output": ANY_TEXT,
-        "method": Text(tuple(m for m in get_args(PairMethod) if m not in ("ale", "pdp"))),
-        "strength": Number(0, unknown=True),
-        "variance": VARIANCE,
-        "h2": Number(unknown=True),
-        "n_left_out": WHOLE_NUMBER,
-        "notes": PAIR_NOTE_LIST,
-    },
 )
-STORED_PROFILE = Record(
-    StoredProfile,
-    {
-        "names": PAIR_FEATURE_NAMES,
-        "output": ANY_TEXT,
-        "axes": Several(RecordUnion({"pair_axis": PAIR_AXIS}), TWO_AXES),
-        "moments": RecordUnion({"filled_stands": FILLED_STANDS}),
-        "dependence": Numbers(
-            (ArrayDimension("first nodes"), ArrayDimension("second nodes")),
-            -LARGEST_SQUARABLE,
-            LARGEST_SQUARABLE,
-        ),
-        "single": Several(
-            Alone(Numbers((ArrayDimension("nodes"),), -LARGEST_SQUARABLE, LARGEST_SQUARABLE)),
-            TWO_AXES,
-        ),
-        "variance": VARIANCE,
-        "n_left_out": WHOLE_NUMBER,
-        "notes": PAIR_NOTE_LIST,
-    },
-    _agree_pair_profile,
-)
-PAIR_RECORDS = {
-    "pair_effect": STORED_PAIR,
-    "pair_profile": STORED_PROFILE,
-    "filled_stands": FILLED_STANDS,
-    "pair_index": PAIR_INDEX,
-    "pair_axis": PAIR_AXIS,
-    "filled_cells": FILLED_CELLS,
-    "other_output": OTHER_OUTPUT,
-    "square": SQUARE,
-}
 INTERACTIONS = Record(
     dict,
     {
         "features": Several(ANY_TEXT, ArrayDimension("features", least=2), unique=True),
         "outputs": Several(ANY_TEXT, ArrayDimension("outputs", least=1), unique=True),
-        "pairs": Several(
-            RecordUnion(
-                {
-                    "pair_effect": STORED_PAIR,
-                    "pair_profile": STORED_PROFILE,
-                    "pair_index": PAIR_INDEX,
-                }
-            ),
-            ArrayDimension("pairs", least=1),
-        ),
-        "importance": Numbers(
-            (ArrayDimension("features"), ArrayDimension("outputs")), 0, unknown=True
-        ),
-        "variance": Numbers((ArrayDimension("outputs"),), 0, unknown=True),
-        "provenance": Named(Anything(), {"rows": WHOLE_NUMBER, "rows_in_table": WHOLE_NUMBER}),
-        "notes": PAIR_NOTE_LIST,
+        "pairs": Several(PAIRS, ArrayDimension("pairs", least=1)),
+        "importance": Numbers.sizes("features", "outputs", unknown=True),
+        "variance": Numbers.sizes("outputs", unknown=True),
+        "provenance": Named(Anything(), OF_ALL),
+        "notes": NOTE_LIST,
     },
-    build=_build_interactions,
+    make=_build_interactions,
 )

@@ -3,99 +3,147 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from rhale.effects.listing import MAX_NAMED_IN_SENTENCE, align_signs, aligned, shorten_name, title
-from rhale.effects.table import UNDEFINED, Columns, add_labels, short_notes
+from rhale.effects.listing import title
+from rhale.effects.table import UNDEFINED, Columns
 from rhale.interaction.pair_effect import (
     PAIR_NAME_SEPARATOR,
-    PairEffect,
     PairResult,
     can_be_ranked,
-    write_part,
     write_strength_with_error,
 )
-from rhale.output.labels import NO_CAPTIONS, Captions
-from rhale.output.note import as_notes
-from rhale.output.number_format import write_number
+from rhale.output.columns import (
+    MAX_LISTED_ROWS,
+    OUTPUT_COLUMN,
+    Column,
+    Listing,
+    TableRow,
+    frame_only,
+    isolate,
+    lay_out,
+    number_notes,
+    some,
+    tabulate,
+    words,
+)
+from rhale.output.frame import add_labels, stack_columns
+from rhale.output.labels import NO_CAPTIONS
+from rhale.output.note import as_notes, short_notes
+from rhale.output.number_format import write_number, write_share
+from rhale.output.text import MAX_NAMED_IN_SENTENCE, SIGN, shorten_name
 from rhale.stability.refit_effect import RefitPair
 from rhale.stats.arrays import FloatArray
 
+# --- The ranked table of pairs: its columns, for data frame, `print`, notebook, page and command
+
+
+@dataclass(frozen=True)
+class PairRow(TableRow):
+    """A pair in a table: numbers of its notes, the largest strength, whether errors are wanted."""
+
+    marks: str = ""
+    largest: float = 0.0
+    errors: bool = True
+
+
+def name_strength(rows: Sequence[PairRow]) -> str:
+    """The header of strengths: with their errors, where these are known."""
+    has_errors = any(not np.isnan(row.strength_error) for row in rows)
+    return "strength" + (f"{SIGN}error" if has_errors else "")
+
+
+def isolate_pair_name(row: Any) -> str:
+    """The names of a pair as HTML, each in its own direction of writing."""
+    return PAIR_NAME_SEPARATOR.join(isolate(shorten_name(name)) for name in captioned(row))
+
+
+PAIR_NAME_COLUMN = words(
+    None, "pair", lambda row: write_pair_name(captioned(row)), markup=isolate_pair_name
+)
+PAIR_COLUMNS = (
+    PAIR_NAME_COLUMN,
+    Column("first", value=lambda row: row.names[0]),
+    Column("second", value=lambda row: row.names[1]),
+    OUTPUT_COLUMN,
+    Column("strength", name_strength, write_strength_with_error, lambda row: float(row.strength)),
+    Column("strength_error", value=lambda r: float(r.strength_error) if r.errors else UNDEFINED),
+    Column("p_value", value=lambda row: float(row.p_value) if row.errors else UNDEFINED),
+    Column(
+        "share",
+        "share of prediction variance",
+        lambda row: write_share(row.share),
+        lambda row: float(row.share),
+        shown=lambda rows: any(np.isfinite(row.share) for row in rows),
+    ),
+    Column("rank_correlation", value=lambda row: getattr(row, "rank_correlation", UNDEFINED)),
+    Column("can_be_ranked", value=can_be_ranked),
+    Column("cells", value=lambda row: int(row.n_cells)),
+    Column("unmeasured", value=lambda row: int(row.n_unmeasured)),
+    Column("left_out", value=lambda row: int(row.n_left_out)),
+    *frame_only("method"),
+    Column(
+        "h2",
+        "H²",
+        lambda row: "" if np.isnan(row.h2) else write_number(row.h2, 2),
+        lambda row: float(row.h2),
+        shown=lambda rows: any(not np.isnan(row.h2) for row in rows),
+    ),
+    words(
+        "notes",
+        "notes",
+        lambda row: row.marks,
+        lambda row: short_notes(as_notes(row.notes)),
+        shown=some("marks"),
+    ),
+)
+
 
 def tabulate_pairs(pairs: Sequence[PairResult], *, errors: bool = True) -> Columns:
-    """One row per pair and output, in the given order."""
-    columns: Columns = {
-        "first": [pair.names[0] for pair in pairs],
-        "second": [pair.names[1] for pair in pairs],
-        "output": [pair.output for pair in pairs],
-        "strength": [float(pair.strength) for pair in pairs],
-        "strength_error": [float(pair.strength_error) if errors else UNDEFINED for pair in pairs],
-        "p_value": [float(pair.p_value) if errors else UNDEFINED for pair in pairs],
-        "share": [float(pair.share) for pair in pairs],
-        "rank_correlation": [
-            pair.rank_correlation if isinstance(pair, PairEffect) else UNDEFINED for pair in pairs
-        ],
-        "can_be_ranked": [can_be_ranked(pair) for pair in pairs],
-        "cells": [int(pair.n_cells) for pair in pairs],
-        "unmeasured": [int(pair.n_unmeasured) for pair in pairs],
-        "left_out": [int(pair.n_left_out) for pair in pairs],
-        "method": [pair.method for pair in pairs],
-        "h2": [float(pair.h2) for pair in pairs],
-        "notes": [short_notes(as_notes(pair.notes)) for pair in pairs],
-    }
-    return label_pairs(columns, pairs[0].captions if pairs else NO_CAPTIONS)
-
-
-def label_pairs(columns: Columns, captions: Captions) -> Columns:
-    """Add what people read for the features and outputs of a table of pairs."""
-    words = {"first": captions.feature, "second": captions.feature, "output": captions.output}
-    return add_labels(columns, {key: list(map(read, columns[key])) for key, read in words.items()})
+    """One row per pair and output, in the given order, and what people read for both."""
+    columns = tabulate([PairRow(pair, errors=errors) for pair in pairs], PAIR_COLUMNS)
+    return add_labels(columns, pairs[0].captions if pairs else NO_CAPTIONS)
 
 
 def cell_rows(pairs: Sequence[PairResult]) -> Columns:
     """One row per pair, output and cell; pairs without a surface have none."""
-    columns: Columns = {"first": [], "second": [], "output": []}
-    for pair in pairs:
-        table = pair.table()
-        n_rows = pair.n_cells
-        columns["first"] += [pair.names[0]] * n_rows
-        columns["second"] += [pair.names[1]] * n_rows
-        columns["output"] += [pair.output] * n_rows
-        for name, values in table.items():
-            columns.setdefault(name, []).extend(values)
-    return label_pairs(columns, pairs[0].captions if pairs else NO_CAPTIONS)
+    parts = [
+        ({"first": pair.names[0], "second": pair.names[1], "output": pair.output}, pair.table())
+        for pair in pairs
+    ]
+    columns = stack_columns(parts) if parts else {"first": [], "second": [], "output": []}
+    return add_labels(columns, pairs[0].captions if pairs else NO_CAPTIONS)
 
 
-# --- Pairs as text: the ranked table that `print` and the command show
-
-
-MAX_LISTED_PAIRS = 20
+STRENGTH_NOTE = (
+    "strength: typical size of the joint effect (interaction only), in units of the output"
+)
 EVIDENCE_NOTE = (
-    "strengths and errors are of this model; rhale.refit(..., pairs='all') tells "
-    "which pairs come back after another training, and ranks them by that"
+    "strengths and errors are of this model; rhale.refit(..., pairs='all') shows "
+    "which interactions come back in retrained models, and ranks them by that"
 )
 
 
-def pairs_as_text(
+def list_pairs(
     ranked: Sequence[PairResult],
     provenance: Mapping[str, Any],
     notes: Sequence[str],
-    most: int = MAX_LISTED_PAIRS,
-) -> str:
-    """Write the ranked table that `print` shows."""
-    columns, n_left, remarks = pair_ranking(ranked[:most])
-    table = aligned([list(columns), *zip(*columns.values(), strict=True)], n_left=n_left)
-    footer = (
-        [f"and {len(ranked) - most:,} weaker ones: ix.to_frame() has all"]
-        if len(ranked) > most
-        else []
-    )
-    footer += [f"{number}  {note}" for number, note in enumerate(remarks, start=1)]
-    footer += note_evidence(ranked)
-    head = f"pairs by {title(provenance)}{describe_estimators(ranked)}{name_single_output(ranked)}"
-    return "\n".join([head, *table, *footer, *notes])
+    columns: Sequence[Column] = PAIR_COLUMNS,
+    most: int = MAX_LISTED_ROWS,
+) -> Listing:
+    """The ranked table that `print` shows."""
+    shown = ranked[:most]
+    marks, remarks = number_notes([pair.notes for pair in shown])
+    largest = max((pair.strength for pair in shown), default=0.0)
+    rows = [PairRow(pair, mark, largest) for pair, mark in zip(shown, marks, strict=True)]
+    n_more = len(ranked) - len(shown)
+    more = f"and {n_more:,} weaker ones: ix.to_frame() has all" if n_more else ""
+    head = f"interactions by {title(provenance)}{describe_estimators(ranked)}{name_single_output(ranked)}"
+    notes = (*note_evidence(ranked), *notes)
+    return Listing(head, (lay_out(rows, columns, more),), remarks, notes)
 
 
 def describe_estimators(pairs: Sequence[PairResult]) -> str:
@@ -104,38 +152,18 @@ def describe_estimators(pairs: Sequence[PairResult]) -> str:
     return f"; from {' or '.join(ways)}" if ways else ""
 
 
-def pair_ranking(ranked: Sequence[PairResult]) -> tuple[dict[str, list[str]], int, list[str]]:
-    """The cells of the ranked table, as `listing.ranking` gives those of features."""
-    remarks: dict[str, int] = {}
-    columns = {"pair": [write_pair_name(captioned(pair)) for pair in ranked]}
-    if len({pair.output for pair in ranked}) > 1:
-        columns["output"] = [shorten_name(pair.captions.output(pair.output)) for pair in ranked]
-    n_left = len(columns)
-    has_errors = any(not np.isnan(pair.strength_error) for pair in ranked)
-    sizes = align_signs(list(map(write_strength_with_error, ranked)))
-    columns["strength ± error" if has_errors else "strength"] = sizes
-    if any(np.isfinite(pair.share) for pair in ranked):
-        columns["share"] = [write_part(pair.share) for pair in ranked]
-    if any(not np.isnan(pair.h2) for pair in ranked):
-        columns["H²"] = ["" if np.isnan(pair.h2) else write_number(pair.h2, 2) for pair in ranked]
-    marks = [[remarks.setdefault(n, len(remarks) + 1) for n in pair.notes] for pair in ranked]
-    columns["notes"] = [", ".join(map(str, numbers)) for numbers in marks]
-    return columns, n_left, list(remarks)
-
-
 def note_evidence(pairs: Sequence[PairResult]) -> list[str]:
-    """Say what strengths are evidence of, where there are any."""
-    return [EVIDENCE_NOTE] if any(p.method == "ale" and p.strength > 0 for p in pairs) else []
+    """Say what strengths are, and what they are evidence of, where there are any."""
+    found = any(p.method == "ale" and p.strength > 0 for p in pairs)
+    return [STRENGTH_NOTE, EVIDENCE_NOTE] if found else []
 
 
-def name_single_output(pairs: Sequence[PairResult]) -> str:
-    """Name the one output of pairs; nothing where a column does."""
-    outputs = {pair.output for pair in pairs}
-    return (
-        f"; on {shorten_name(pairs[0].captions.value_axis(outputs.pop()))}"
-        if len(outputs) == 1
-        else ""
-    )
+def name_single_output(results: Sequence[Any]) -> str:
+    """Name the one output of results; nothing where a column does."""
+    outputs = {result.output for result in results}
+    if len(outputs) != 1:
+        return ""
+    return f"; on {shorten_name(results[0].captions.value_axis(outputs.pop()))}"
 
 
 def captioned(pair: PairResult | RefitPair) -> tuple[str, str]:
@@ -158,19 +186,18 @@ def write_pair_name(names: tuple[str, str]) -> str:
 def write_pair_explained_variance(
     outputs: Sequence[str], pairs: FloatArray, singles: FloatArray
 ) -> list[str]:
-    """Say how much of the variance pairs have, and features alone, each counted by itself.
+    """Say how large the variances of pairs are, and of features alone, each counted by itself.
 
     `pairs` and `singles` (n_outputs,) are shares of the variance; nan where they are not known.
     """
-    told = []
-    for output, pair, single in list(zip(outputs, pairs, singles, strict=True))[
-        :MAX_NAMED_IN_SENTENCE
-    ]:
+    known = [found for found in zip(outputs, pairs, singles, strict=True) if np.isfinite(found[1])]
+    sentences = []
+    for output, pair, single in known[:MAX_NAMED_IN_SENTENCE]:
         where = f" of {shorten_name(output)!r}" if len(outputs) > 1 else ""
-        alone = f", single features {write_part(single)}" if np.isfinite(single) else ""
-        if np.isfinite(pair):
-            told.append(
-                f"of the variance of the predictions{where}, these pairs have {write_part(pair)}"
-                f"{alone}: each counted by itself, which adds up only where features are independent"
-            )
-    return told
+        alone = f", of the effects of single features {write_share(single)}"
+        sentences.append(
+            f"relative to the variance of the predictions{where}, the variances of these joint "
+            f"effects sum to {write_share(pair)}{alone if np.isfinite(single) else ''}; such sums are "
+            "explained shares only where features are independent (correlated ones count twice)"
+        )
+    return sentences

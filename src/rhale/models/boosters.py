@@ -16,6 +16,8 @@ import numpy as np
 from rhale.errors import BadTableError
 from rhale.models.libraries import classes_of
 from rhale.models.trees.ensemble import split_pipeline
+from rhale.models.trees.read_treelite import booster_of, xgboost_categories
+from rhale.models.trees.reading import lightgbm_categories, with_categories
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +47,11 @@ def as_estimator(model: Any) -> Any:
     return XGBoostBooster(model) if "xgboost.Booster" in classes_of(model) else model
 
 
-def check_column_order(model: Any, ask: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Ask LightGBM only with the columns of its training: it goes by position, in silence."""
+def match_training_columns(model: Any, ask: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Ask boosters only with the columns, and the categories, of their training."""
     steps, inner = split_pipeline(model)
+    if not steps:
+        ask = _with_trained_categories(inner, ask)
     classes, names = classes_of(inner), None
     if not steps and "lightgbm.LGBMModel" in classes:
         names = getattr(inner, "feature_name_", None)
@@ -55,7 +59,26 @@ def check_column_order(model: Any, ask: Callable[[Any], Any]) -> Callable[[Any],
         names = inner.feature_name()
     if names is None or all(re.fullmatch(r"Column_\d+", n) for n in names):
         return ask  # it has no names for them
+    # LightGBM goes by position, in silence
     return partial(_ask_in_order, tuple(names), ask)
+
+
+def _with_trained_categories(model: Any, ask: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Give text and numbers of a data frame the categories that the model was trained with."""
+    classes = classes_of(model)
+    categories = None
+    if {"lightgbm.LGBMModel", "lightgbm.Booster"} & {*classes}:
+        categories = lightgbm_categories(getattr(model, "booster_", model))
+    elif {"xgboost.XGBModel", "xgboost.Booster"} & {*classes}:
+        categories = xgboost_categories(booster_of(model))
+    if categories is None:
+        return ask
+
+    def predict(rows: Any) -> Any:
+        is_frame = hasattr(rows, "iloc") and rows.shape[1] == len(categories)
+        return ask(with_categories(rows, categories) if is_frame else rows)
+
+    return predict
 
 
 def _ask_in_order(names: tuple[str, ...], ask: Callable[[Any], Any], rows: Any) -> Any:

@@ -7,7 +7,8 @@ from contextlib import AbstractContextManager, contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple
+from types import EllipsisType
+from typing import Any, NamedTuple, TypeVar, cast
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -28,6 +29,7 @@ from rhale.naming import find, near_names
 from rhale.output.note import Note
 from rhale.stats.arrays import FloatArray
 
+OpenedTable = TypeVar("OpenedTable", bound=Table)
 FLOAT32_EPS, FLOAT64_EPS = float(np.finfo(np.float32).eps), float(np.finfo(np.float64).eps)
 PREDICTION_LABEL = "prediction"  # what the one output of a regressor is called for people
 CONVERSION_PROBE_ROWS, FEW_PROBE_ROWS = 64, 8
@@ -43,7 +45,8 @@ class Conversions:
 
     # Columns that are mapped, each once, together with others where one map is of several
     columns: tuple[tuple[tuple[int, ...], UnitMap], ...]
-    outputs: Mapping[str, UnitMap]  # maps of the answers, by what the user calls the outputs
+    # Maps of the answers, by what the user calls the outputs; by `...` that of all of them
+    outputs: Mapping[str | EllipsisType, UnitMap]
     # Types of the model's rows
     types: RowTypes = field(default_factory=lambda: RowTypes(np.dtype(np.float64), {}))
     words: Any = None  # what people read for outputs, as in `rhale.explain`
@@ -76,9 +79,11 @@ class Conversions:
         """Maps of the answers by the place of the output, once outputs are known."""
         found = {}
         for name, one in self.outputs.items():
+            if isinstance(name, EllipsisType):
+                return dict.fromkeys(range(len(named.labels)), one)
             place = named.find(name, self.words)
             if place is None:
-                msg = f"transform= names {name!r}, which is neither a feature nor an output; "
+                msg = f"transform= or output_transform= names {name!r}, which is no feature or output; "
                 raise UnknownOutputError(msg + near_names(name, [*self.names, *named.labels]))
             found[place] = one
         return found
@@ -114,15 +119,21 @@ class Outputs(NamedTuple):
         return told.get(asked)
 
 
-def convert(table: Table, transform: Any, words: Any = None) -> tuple[TableInMemory, Conversions]:
+def convert(
+    table: OpenedTable, transform: Any, words: Any = None, output_transform: Any = None
+) -> tuple[OpenedTable, Conversions]:
     """Bring a table from the model's units to people's, and learn the way back."""
+    asked, outputs = read_transform(transform, table.names, is_array=isinstance(table, ArrayTable))
+    if output_transform is not None:
+        outputs = read_output_transform(output_transform, outputs)
+    if not asked:  # rows stay as they are, wherever they are
+        return table, Conversions((), outputs, words=words, names=table.names)
     if not isinstance(table, TableInMemory) or not table.storage.is_memory:
         msg = (
             f"transform= needs a table in memory, and this is one of {table.kind}; for others, "
             + PIPELINE.replace("it ", "the scaler ", 1)
         )
         raise BadSettingError(msg)
-    asked, outputs = read_transform(transform, table.names, is_array=isinstance(table, ArrayTable))
     columns, new = list[tuple[tuple[int, ...], UnitMap]](), dict[int, FloatArray]()
     for places, one in asked:
         # only numbers have units
@@ -146,25 +157,50 @@ def convert(table: Table, transform: Any, words: Any = None) -> tuple[TableInMem
         new |= {place: people[:, i] for i, place in enumerate(places)}
     types = RowTypes.of(table, list(new))
     ways = Conversions(tuple(columns), outputs, types, words, table.names)
-    return replace_columns(table, new) if new else table, ways
+    return cast("OpenedTable", replace_columns(table, new)), ways
 
 
-def describe_conversions(table: TableInMemory, transform: Any) -> dict[str, Any]:
+def describe_conversions(
+    table: TableInMemory, transform: Any, output_transform: Any = None
+) -> dict[str, Any]:
     """Tell a transform from others by what it does to a few numbers, as plain values."""
-    made, ways = convert(table, transform)
+    made, ways = convert(table, transform, output_transform=output_transform)
     chunk = made.chunk(0, min(made.n_rows, FEW_PROBE_ROWS))
     places = [place for several, _ in ways.columns for place in several]
     columns = {made.names[place]: chunk.column(place).tolist() for place in places}
     some = np.linspace(-1.0, 1.0, FEW_PROBE_ROWS)
-    return columns | {name: one.people(some).tolist() for name, one in ways.outputs.items()}
+    return columns | {str(name): one.people(some).tolist() for name, one in ways.outputs.items()}
+
+
+def read_output_transform(
+    given: Any, named: Mapping[str | EllipsisType, UnitMap]
+) -> dict[str | EllipsisType, UnitMap]:
+    """Read `output_transform=`: one way for all outputs, or a mapping from some of them.
+
+    `named` are outputs that `transform=` has named already, and which may not be given twice.
+    """
+    if named:
+        msg = (
+            f"transform= names {next(iter(named))!r}, which is no feature, and output_transform= "
+            "is given, too; name outputs in one of the two"
+        )
+        raise BadSettingError(msg)
+    if isinstance(given, Mapping):
+        return {
+            str(key): read_map(how, repr(key), "output_transform") for key, how in given.items()
+        }
+    return {...: read_map(given, "the outputs", "output_transform")}
 
 
 def read_transform(
     transform: Any, names: Sequence[str], *, is_array: bool = False
-) -> tuple[list[tuple[tuple[int, ...], UnitMap]], dict[str, UnitMap]]:
+) -> tuple[list[tuple[tuple[int, ...], UnitMap]], dict[str | EllipsisType, UnitMap]]:
     """What is asked of columns, by their places, and of outputs, by what the user calls them."""
+    if transform is None:
+        return [], {}
     if isinstance(transform, Mapping):
-        columns, outputs = list[tuple[tuple[int, ...], UnitMap]](), dict[str, UnitMap]()
+        columns = list[tuple[tuple[int, ...], UnitMap]]()
+        outputs = dict[str | EllipsisType, UnitMap]()
         for key, how in transform.items():
             place, one = find(key, names), read_map(how, repr(key))
             if place is None:
@@ -182,22 +218,24 @@ def read_transform(
             msg = f"transform={kind} has no inverse_transform, so there is no way back; {PIPELINE}"
         else:
             msg = (
-                f"transform={transform!r:.60} does not say of what; pass a fitted scaler, or a "
-                "mapping from feature or output to a way to people's units: {'price': np.exp}"
+                f"transform={excerpt(repr(transform), 60)} does not say which columns or outputs it "
+                "belongs to; pass a scaler that was fitted on the table, or a mapping from feature "
+                "or output to a function: {'price': np.exp}. A function of the output alone is "
+                "output_transform=, which goes together with transform=scaler"
             )
         raise BadSettingError(msg)
     places = places_of(transform, names, is_array=is_array)
     return [(places, scaler_map(transform, kind, len(places)))], {}
 
 
-def read_map(how: Any, what: str) -> UnitMap:
+def read_map(how: Any, what: str, argument: str = "transform") -> UnitMap:
     """Read one way to people's units: a function, a pair of them, or a scaler of one column."""
-    refuse_class(how)
+    refuse_class(how, argument)
     if hasattr(how, "inverse_transform") and not callable(how):
         n_columns = getattr(how, "n_features_in_", 1)
         if n_columns != 1:
             msg = (
-                f"transform= of {what} was fitted on {n_columns} columns; pass one of a single "
+                f"{argument}= of {what} was fitted on {n_columns} columns; pass one of a single "
                 "column, or transform=scaler for the whole table"
             )
             raise BadSettingError(msg)
@@ -212,16 +250,16 @@ def read_map(how: Any, what: str) -> UnitMap:
     else:
         return UnitMap(what, how, back, derivative)
     msg = (
-        f"transform= of {what} is {how!r:.60}; pass a function from the model's units to people's, "
+        f"{argument}= of {what} is {how!r:.60}; pass a function from the model's units to people's, "
         "such as np.exp, a pair (to_people, to_model), or a fitted scaler"
     )
     raise BadSettingError(msg)
 
 
-def refuse_class(how: Any) -> None:
+def refuse_class(how: Any, argument: str = "transform") -> None:
     """Refuse a class where a fitted instance is meant."""
     if isinstance(how, type):
-        msg = f"transform= holds {how.__name__}, which is a class; pass a fitted instance of it"
+        msg = f"{argument}= holds {how.__name__}, which is a class; pass a fitted instance of it"
         raise BadSettingError(msg)
 
 
@@ -421,7 +459,8 @@ class ConvertedModel(Adapter):
         """The walker of the model between the ways to its units and from them."""
         reading, after = walker.reading, None
         if self.ways.outputs:
-            if walker.response not in RAW and reading.link in SHARED_SUMS:
+            shares = walker.response not in RAW and reading.link in SHARED_SUMS
+            if shares or reading.combine is not None:
                 return None
             after = partial(self.ways.people_answers, Outputs.of(self.inner, n_outputs))
         if not self.ways.columns:

@@ -13,6 +13,7 @@ from rhale.errors import WrongShapeError
 from rhale.models.adapter import Adapter
 from rhale.models.answers import as_prediction_array
 from rhale.models.libraries import Answer
+from rhale.output.note import Note
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +31,7 @@ class FunctionModel(Adapter):
     open_session: Callable[[], AbstractContextManager[None]] = nullcontext
     columns: tuple[str, ...] | None = None  # columns that it takes, in its order
     answers: Answer = "prediction"  # what the numbers are, for people
+    notes: tuple[Note, ...] = ()  # what a reader should know of them
 
     @property
     def is_differentiable(self) -> bool:

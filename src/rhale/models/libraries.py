@@ -27,7 +27,7 @@ def first_line(error: BaseException) -> str:
 # --- What people read for an output, where the user does not say: prediction, probability of a class
 
 
-Answer = Literal["prediction", "probability", "log-odds", "margin", "score"]
+Answer = Literal["prediction", "probability", "log-odds", "margin", "score", "risk score"]
 RESPONSE_WORDS: dict[str, Answer] = {  # by the response of an estimator
     "predict_proba": "probability",
     "log_odds": "log-odds",

@@ -10,17 +10,26 @@ import numpy as np
 
 from rhale.errors import BadPredictionError, UnknownModelError
 from rhale.models.function import FunctionModel
-from rhale.models.libraries import RESPONSE_WORDS
+from rhale.models.libraries import RESPONSE_WORDS, Answer
 from rhale.naming import read_word
+from rhale.output.note import Note
 from rhale.settings import Response
 from rhale.stats.arrays import FloatArray
 
 BY_CLASS = ("predict_proba", "log_odds")  # one number for each class
+OUTLIER_SCORES = ("decision_function", "score_samples", "offset_")
 MARGIN_ARGUMENTS: dict[str, dict[str, Any]] = {
     "xgboost": {"output_margin": True},
     "lightgbm": {"raw_score": True},
     "catboost": {"prediction_type": "RawFormulaVal"},
 }
+
+RISK_SCORE = Note(
+    "risk score",
+    "The model is a survival model: its predict returns a risk score without a unit, and a higher one "
+    "means an earlier event. To explain a probability of survival, pass a function of the rows, such "
+    "as lambda rows: [s(5.0) for s in model.predict_survival_function(rows)].",
+)
 
 
 def estimator_model(
@@ -36,7 +45,10 @@ def estimator_model(
     ask = _answer_of(estimator, chosen)
     known = type(estimator if model is None else model)
     kind = f"{known.__module__.partition('.')[0]} {known.__name__}, {chosen}"
-    answers = RESPONSE_WORDS.get(chosen, "prediction")
+    answers: Answer = RESPONSE_WORDS.get(chosen, "prediction")
+    notes: tuple[Note, ...] = ()
+    if chosen == "predict" and hasattr(last_step(estimator), "predict_survival_function"):
+        answers, notes = "risk score", (RISK_SCORE,)
     targets = _targets(estimator)
     if by_class and len(targets) > 1:
         named = _name_targets(targets)
@@ -46,7 +58,7 @@ def estimator_model(
     if two and not by_class:
         labels = labels[1:] if labels else None  # one number for two classes
     usual = (1,) if two and by_class else None
-    return FunctionModel(ask, gradient, labels, usual, kind, answers=answers)
+    return FunctionModel(ask, gradient, labels, usual, kind, answers=answers, notes=notes)
 
 
 def choose_response(estimator: Any, response: Response = "auto") -> Response:
@@ -55,7 +67,9 @@ def choose_response(estimator: Any, response: Response = "auto") -> Response:
     if response != "auto":
         return response
     if _classes(estimator) is None and not _targets(estimator):
-        return "predict"
+        # an outlier detector's predict says -1 or 1 of what its score says finely
+        is_detector = all(map(partial(hasattr, last_step(estimator)), OUTLIER_SCORES))
+        return "decision_function" if is_detector else "predict"
     if hasattr(estimator, "predict_proba"):
         return "predict_proba"
     return "decision_function" if hasattr(estimator, "decision_function") else "predict"

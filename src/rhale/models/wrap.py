@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from rhale.errors import BadSettingError, UnknownModelError
 from rhale.models.adapter import Adapter
-from rhale.models.boosters import as_estimator, check_column_order
+from rhale.models.boosters import as_estimator, match_training_columns
 from rhale.models.columns import columns_of
 from rhale.models.function import FunctionModel
 from rhale.models.sklearn import choose_response, estimator_model
@@ -80,7 +80,7 @@ def wrap(
         estimator = as_estimator(model)
         chosen = choose_response(estimator, response)
         asked = estimator_model(estimator, response=chosen, gradient=gradient, model=model)
-        ask, columns = check_column_order(model, asked.function), columns_of(model)
+        ask, columns = match_training_columns(model, asked.function), columns_of(model)
         if not walk or gradient is not None or not is_tree_model(model):
             return replace(asked, function=ask, columns=columns)
         return TreeModel(ask, model, chosen, asked.kind, asked.labels, asked.usual_outputs, columns)

@@ -3,10 +3,14 @@
 | here | what it holds |
 | --- | --- |
 | `colours` | Colours, the same in pictures, on pages and in notebooks |
+| `columns` | Tables: one list of columns for data frame, `print`, notebook, page and command |
 | `doors` | Lazy imports: results draw themselves and show themselves in notebooks |
+| `frame` | Columns of values as the user's kind of data frame |
 | `labels` | Captions: names and units of features and outputs for people, apart from their keys |
 | `note` | What a reader of a result should know: a kind, for programs, and a text, for people |
 | `number_format` | Numbers as people write them: one rule for texts, notebooks, pages and pictures |
+| `text` | Text in columns: widths, names cut to a length, numbers below one another |
+| `picture_options` | Options of pictures: their types, defaults and help, for the methods that draw |
 | `times` | Dates and durations as numbers: days since 1970, seconds |
 | `storage/` | Plain values in files: read as what they must be, arrays packed, each once |
 """

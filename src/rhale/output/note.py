@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Self
 
 
@@ -49,3 +49,14 @@ def as_notes(texts: Iterable[str], kind: str = "") -> tuple[Note, ...]:
     ['', 'gap']
     """
     return tuple(text if isinstance(text, Note) else Note(kind, text) for text in texts)
+
+
+def short_notes(notes: Sequence[Note]) -> str:
+    """Say what notes are about, each once: a cell of a table is one line high.
+
+    Examples
+    --------
+    >>> short_notes([Note("secants", "windows hold 0.01 of the rows"), Note("", "a text")])
+    'secants, other'
+    """
+    return ", ".join(dict.fromkeys(note.kind or "other" for note in notes))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from decimal import Decimal
 
 MINUS_SIGN = "\u2212"
@@ -118,3 +119,65 @@ def is_plain(value: float) -> bool:
 def without_zeros(text: str) -> str:
     """Leave out zeros behind the point that say nothing."""
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def write_digits(value: float, digits: int = 3) -> str:
+    """Write a number with so many digits, zeros at its end among them: numbers of one column.
+
+    Examples
+    --------
+    >>> write_digits(1.0), write_digits(0.11), write_digits(0.10649), write_digits(0.0)
+    ('1.00', '0.110', '0.106', '0')
+    """
+    if not math.isfinite(value) or value == 0 or not is_plain(value):
+        return write_number(value, digits)
+    return write_decimals(value, max(0, decimals_of(value, digits)))
+
+
+MOST_PERCENT = 1e4  # what is more is no share of anything
+SMALL_PERCENT = 9.95  # below it, two digits; from it on, whole per cent
+
+
+def write_share(share: float, error: float = float("nan")) -> str:
+    """Write a share and its error in per cent; nothing where it is not known.
+
+    A share of less than one in a thousand is never written as 0 %, and a decimal stands where the
+    error leaves one.
+
+    Examples
+    --------
+    >>> write_share(0.921, 0.012), write_share(0.9921, 0.0031), write_share(0.4)
+    ('92 ± 1 %', '99.2 ± 0.3 %', '40 %')
+    >>> write_share(0.0123), write_share(0.00096), write_share(0.0)
+    ('1.2 %', '< 0.1 %', '0 %')
+    """
+    if not math.isfinite(share):
+        return ""
+    percent, off = 100 * share, 100 * error
+    if abs(percent) >= MOST_PERCENT:
+        return f"{percent:.3g} %"
+    if 0 < off < MOST_PERCENT:
+        if off >= 0.95:
+            return f"{round(percent):d} ± {off:.0f} %"
+        return f"{round(percent, 1) + 0.0:.1f} ± {max(off, 0.1):.1f} %"  # zero has no sign
+    if 0 < abs(percent) < 0.1:
+        return f"{'< ' if percent > 0 else '> -'}0.1 %"
+    return f"{percent:.2g} %" if abs(percent) < SMALL_PERCENT else f"{percent:.0f} %"
+
+
+def write_with_unit(number: str, unit: str) -> str:
+    r"""Write a unit with a number, which may have an error: currencies before it, others behind.
+
+    Examples
+    --------
+    >>> write_with_unit("343,700 ± 3,700", "$"), write_with_unit("-5", "€"), write_with_unit("5", "")
+    ('$343,700 ± 3,700', '-€5', '5')
+    >>> write_with_unit("1.5", "kg") == "1.5\u00a0kg", write_with_unit("12", "$/m²")
+    (True, '$12/m²')
+    """
+    if not unit:
+        return number
+    if unicodedata.category(unit[0]) != "Sc":
+        return f"{number}\u00a0{unit}"
+    sign = number[:1] if number[:1] in ("-", MINUS_SIGN, "+") else ""
+    return f"{sign}{unit[0]}{number.removeprefix(sign)}{unit[1:]}"

@@ -2,21 +2,16 @@
 
 | here | what it holds |
 | --- | --- |
-| `axes` | Results along a continuous axis or at the levels of a categorical one |
-| `canvas` | Figures and axes: where to draw, their size, what every picture may be given |
-| `categorical_axis` | The categorical axis: levels along x, or along y where their names are long |
+| `axes` | The two axes that every picture draws on: continuous, with lines and bands; categorical, with dots and whiskers |
+| `canvas` | Figures, panels and legends: where to draw, their size, what every picture may be given |
+| `categorical_axis` | Levels along x, or along y where their names are long: places, names, strokes |
 | `choice` | Which plot draws a result, and with which options |
-| `effect` | The two panels of one effect: the curve above, the bins it is made of below |
-| `labels` | Labels of axes and outputs; names as text (never mathematics, never too long) |
-| `levels` | The two panels of an effect of levels: dots above, the steps between levels below |
-| `marks` | Marks: dots, whiskers, lines and bands, also of several trainings |
+| `effect` | One effect in detail: its curve above, the bins or steps below; how large it is among all |
+| `labels` | Labels of axes and outputs as text (never mathematics, never too long), and ticks |
 | `overview` | All features, or all outputs of one feature, in small panels with one y axis |
 | `profile` | One profile: partial dependence with the rows' own curves, or the marginal plot |
-| `proportion` | One effect among all of an explanation: a sentence on its size, and the panels of its picture |
 | `row_curves` | Curves of single rows beside the mean |
-| `style` | Colours, dashes and sizes of every plot. Nothing here is set globally |
-| `theme` | What a style may change of every picture: colours, widths of lines, sizes; held by a context |
-| `ticks` | The axis of a feature: plain numbers, dates, durations |
+| `style` | Colours, dashes and sizes of every picture, and the styles that change them for a block |
 | `view` | The visible part of an axis, its scale, and the order of levels |
 """
 
@@ -26,7 +21,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rhale.comparison.overlay import plot_compare
+    from rhale.comparison.plot import plot_compare
     from rhale.interaction.plot import plot_pair_lines, plot_pair_map
     from rhale.interaction.plot_all import plot_interactions, plot_matrix, plot_ranking
     from rhale.plots.effect import plot_effect
@@ -53,7 +48,7 @@ __all__ = [
 # Pictures of capabilities import parts of this package: it may not import them while it is loaded.
 PLOT_MODULES = {
     "plot_all": "rhale.plots.overview",
-    "plot_compare": "rhale.comparison.overlay",
+    "plot_compare": "rhale.comparison.plot",
     "plot_effect": "rhale.plots.effect",
     "plot_interactions": "rhale.interaction.plot_all",
     "plot_matrix": "rhale.interaction.plot_all",

@@ -16,20 +16,29 @@ from matplotlib.collections import LineCollection
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.transforms import Bbox
 
 from rhale.effects.curve import Center
 from rhale.effects.result import Result, Trace, find_result_axis_kind, is_constant, reach
-from rhale.plots import canvas, style, ticks
-from rhale.plots import marks as dots
+from rhale.plots import canvas, style
 from rhale.plots.categorical_axis import (
     LevelLayout,
     OrientedAxes,
     lay_out_levels,
     new_oriented_axes,
 )
-from rhale.plots.labels import LITERAL, folded, interval_name
-from rhale.plots.marks import LineMarks, PointMarks
+from rhale.plots.labels import (
+    LITERAL,
+    LOG_PARTS,
+    MAX_TICKS,
+    count_log,
+    dress_places,
+    folded,
+    interval_name,
+    log_text,
+)
 from rhale.plots.view import PLAIN_VIEW, AxisView
+from rhale.stability.refit_effect import RefitTrace
 from rhale.stats.arrays import FloatArray
 
 MAX_DISTINCT_VALUES = 4
@@ -52,6 +61,14 @@ class Item(NamedTuple):
     result: Result
     path: Trace
     missing: Trace | None
+
+    def moved(self, by: float) -> Item:
+        """The same with the curve, its interval and the point of missing values higher by a number."""
+        path, missing = (
+            one and one._replace(curve=one.curve + by, low=one.low + by, high=one.high + by)
+            for one in (self.path, self.missing)
+        )
+        return self._replace(path=cast(Trace, path), missing=missing)
 
 
 def read_item(
@@ -93,9 +110,9 @@ class ContinuousAxis(NamedTuple):
 
     def begin(self) -> None:
         """Draw the line of no effect."""
-        dots.draw_zero_line(self.oriented)
+        self.oriented.draw_zero_line()
 
-    def draw_curve(self, path: Trace, label: str, look: style.Look) -> Artist:
+    def draw_curve(self, path: Trace | RefitTrace, label: str, look: style.Look) -> Artist:
         """Draw the mean."""
         (line,) = self.ax.plot(
             path.x, path.curve, color=look.colour, linestyle=look.dash, label=label
@@ -112,7 +129,9 @@ class ContinuousAxis(NamedTuple):
         band.set(gid="rhale:spread", label="± spread between rows")
         return [band]
 
-    def draw_ci(self, path: Trace, level: float, colour: str | None = None) -> list[Artist]:
+    def draw_ci(
+        self, path: Trace | RefitTrace, level: float, colour: str | None = None
+    ) -> list[Artist]:
         """Draw the ribbon that says how well the mean is known; nothing where it is not known."""
         if not np.isfinite(path.low).any():
             return []
@@ -160,22 +179,23 @@ class ContinuousAxis(NamedTuple):
 
     def draw_counts(self, result: Result) -> list[Artist]:
         """Draw a strip along the x axis that is high where there are many rows."""
-        values, (limits, density) = result.support().values, self.view.count_rows(result)
-        if not density.max() > 0:
+        if not self.view.count_rows(result)[1].max() > 0:
             return []
-        height = np.where(density > 0, np.maximum(density / density.max(), style.STRIP_FLOOR), 0.0)
-        strip = self.ax.fill_between(
-            limits,
-            0.0,
-            style.STRIP_HEIGHT * np.append(height, height[-1]),
-            step="post",
-            transform=self.ax.get_xaxis_transform(),
-        )
+        strip = self.draw_strip(result, 0.0, style.STRIP_HEIGHT)
         strip.set(color=style.COUNT, alpha=style.COUNT_ALPHA, linewidth=0, zorder=2)
         strip.set(gid="rhale:counts", label="where rows are")
-        if 0 < np.unique(values).size <= MAX_DISTINCT_VALUES:
-            self.ax.set_xticks(np.unique(values))  # two classes have no tick between them
+        values = np.unique(result.support().values)
+        if 0 < values.size <= MAX_DISTINCT_VALUES:
+            self.ax.set_xticks(values)  # two classes have no tick between them
         return [strip]
+
+    def draw_strip(self, result: Result, floor: float, top: float) -> Artist:
+        """Draw where rows are, between two heights in shares of the axes; there are some."""
+        limits, density = self.view.count_rows(result)
+        height = np.where(density > 0, np.maximum(density / density.max(), style.STRIP_FLOOR), 0.0)
+        heights = floor + (top - floor) * np.append(height, height[-1])
+        place = self.ax.get_xaxis_transform()
+        return self.ax.fill_between(limits, floor, heights, step="post", transform=place)
 
     def draw_gaps(self, result: Result) -> list[Artist]:
         """Hatch the bins that have no rows."""
@@ -189,66 +209,76 @@ class ContinuousAxis(NamedTuple):
 
     def draw_constant(self, items: Sequence[Item], level: float) -> None:  # noqa: ARG002
         """Say that there is no curve."""
-        value, words = reach(items[0].result)[0], ticks.write_only_value(items[0].result)
         heights = any(item.missing is not None for item in items)
-        canvas.write_constant_feature(self.ax, value, words, heights=heights)
+        canvas.write_constant_feature(self.ax, items[0].result, heights=heights)
 
     def draw_aside(
-        self, items: Sequence[Item], level: float, looks: Sequence[style.Look] | None = None
+        self,
+        items: Sequence[Item],
+        level: float,
+        looks: Sequence[style.Look] | None = None,
+        *,
+        spread: bool = True,
+        uncertainty: bool = True,
     ) -> None:
-        """Draw missing values in a narrow panel of their own."""
-        if looks is None:
-            for item in items:
-                if item.missing is not None:
-                    dots.draw_one(self.ax, item.missing, level)
-            return
-        pairs = zip(items, looks, strict=True)
-        points = [(item.missing, look) for item, look in pairs if item.missing is not None]
+        """Draw missing values in a narrow panel of their own; with `looks` side by side in these."""
+        points = [(item.missing, i) for i, item in enumerate(items) if item.missing is not None]
         if not points:
             return
-        # Several points stand side by side, each in its colour.
-        side, width = dots.find_side(self.ax), 0.6 * style.LARGEST_DOT
-        for index, (point, look) in enumerate(points):
-            place = 0.8 * ((index + 0.5) / len(points) - 0.5)
-            path = point._replace(x=np.array([place]))
-            dots.draw_ci(OrientedAxes(side), path, level, width, look.colour)
-            dots.draw_missing_dot(OrientedAxes(side), path, width, look)
-            dots.reserve(self.ax, path, spread=False)
-        size = style.NUMBER_TEXT if self.small else style.NAME_TEXT
-        dots.label_side(side, "missing", size)
+        side, label = find_side(self.ax), "missing"
+        oriented, size = OrientedAxes(side), style.NUMBER_TEXT if self.small else style.NAME_TEXT
+        for nth, (point, i) in enumerate(points):
+            if looks is None:
+                path = point._replace(x=np.zeros(1))
+                draw_missing_point(oriented, path, level, spread=spread, uncertainty=uncertainty)
+                reserve(self.ax, path, spread=spread)
+                continue
+            width = 0.6 * style.LARGEST_DOT
+            path = point._replace(x=np.array([0.8 * ((nth + 0.5) / len(points) - 0.5)]))
+            oriented.draw_ci(path, level, width, looks[i].colour)
+            oriented.draw_missing_dot(path, width, looks[i])
+            reserve(self.ax, path, spread=False)
+        first = items[0].result
+        if looks is None and not self.small and first.missing is not None:
+            label = f"missing\n{100 * first.missing.share:.3g} %"
+            if is_constant(first):
+                low, high = self.ax.dataLim.intervaly
+                ends, margin = (min(low, 0.0), max(high, 0.0)), style.AXIS_MARGIN
+                self.ax.set_ylim(canvas.widen_interval(*ends, margin, margin))
+        label_side(side, label, size)
 
     def place_missing(self, point: Trace) -> tuple[Axes, Trace]:
         """Find the narrow panel."""
-        return dots.find_side(self.ax), point._replace(x=np.zeros(1))
+        return find_side(self.ax), point._replace(x=np.zeros(1))
 
     def mark_trainings(self) -> LineMarks:
         """Draw trainings as lines."""
-        return LineMarks(self.ax)
+        return LineMarks(self)
 
     def locate(self, result: Result, x: FloatArray) -> FloatArray:  # noqa: ARG002
         """Find places of a result on the axis: numbers are their own."""
         return x
 
-    def fit(self) -> None:
-        """Let the axes reach as far as what is drawn."""
-        canvas.fit_limits(self.ax, strip=True, view=self.view)
+    def fit(self, *, strip: bool = True) -> None:
+        """Let the axes reach as far as what is drawn, with room for a strip of counts."""
+        canvas.fit_limits(self.ax, strip=strip, view=self.view)
 
     def name_places(self, result: Result) -> None:
         """Write numbers, dates or durations."""
-        most = style.SMALL_TICKS if self.small else ticks.MAX_TICKS
+        most = style.SMALL_TICKS if self.small else MAX_TICKS
         if self.view.is_log:
             # Write plain numbers along a logarithmic x axis, as many as have room.
             ax = self.ax
             low, high = ax.get_xlim()
             finest = next(
-                (parts for parts in ticks.LOG_PARTS if ticks.count_log(low, high, parts) <= most),
+                (parts for parts in LOG_PARTS if count_log(low, high, parts) <= most),
                 (1.0,),
             )
             ax.xaxis.set_major_locator(LogLocator(subs=finest, numticks=most))
-            ax.xaxis.set_major_formatter(FuncFormatter(ticks.log_text))
+            ax.xaxis.set_major_formatter(FuncFormatter(log_text))
             ax.xaxis.set_minor_locator(NullLocator())
         else:
-            ticks.dress_places(self.ax, find_result_axis_kind(result), reach(result), ticks=most)
+            dress_places(self.ax, find_result_axis_kind(result), reach(result), ticks=most)
         # Draw a triangle at each end of the x axis beyond which there are rows.
         for x, shape, is_cut in ((0.0, "<", self.view.cut[0]), (1.0, ">", self.view.cut[1])):
             if is_cut:
@@ -283,7 +313,7 @@ class CategoricalAxis(NamedTuple):
 
     def begin(self) -> None:
         """Draw the line of no effect, and one between levels and missing values."""
-        dots.draw_zero_line(self.oriented)
+        self.oriented.draw_zero_line()
         self.set_apart()
 
     def set_apart(self) -> None:
@@ -313,12 +343,21 @@ class CategoricalAxis(NamedTuple):
     def draw_one(
         self, item: Item, label: str, level: float, *, spread: bool = True, uncertainty: bool = True
     ) -> list[Artist]:
-        """Draw dots, wide pale strokes for the spread, whiskers for the uncertainty."""
+        """Draw dots, wide pale strokes for the spread, whiskers for the uncertainty.
+
+        Many numbers are drawn as a line, its band and its ribbon.
+        """
+        layers = {"spread": spread, "uncertainty": uncertainty}
+        if self.is_crowded():
+            if item.missing is not None:
+                _, point = self.place_missing(item.missing)
+                draw_missing_point(self.oriented, point, level, **layers)
+            return ContinuousAxis(self.oriented.ax).draw_one(item, label, level, **layers)
         width = self.dot_width()
         explained, path = self.draw_dots(item, label, style.ALONE, width)
-        explained += dots.draw_spread(self.oriented, path, width) if spread else []
+        explained += self.oriented.draw_spread(path, width) if spread else []
         if uncertainty:
-            explained += dots.draw_ci(self.oriented, path, level, style.CAP_WIDTH * width)
+            explained += self.oriented.draw_ci(path, level, style.CAP_WIDTH * width)
         return explained
 
     def draw_among(
@@ -339,20 +378,22 @@ class CategoricalAxis(NamedTuple):
             return self.draw_line(item, label, level, look)
         shift = self.room * ((index + 0.5) / n_items - 0.5)
         explained, path = self.draw_dots(item, label, look, width, shift)
-        dots.draw_ci(self.oriented, path, level, width, look.colour)
+        self.oriented.draw_ci(path, level, width, look.colour)
         return explained
 
-    def is_crowded(self, n_items: int) -> bool:
-        """Tell whether dots of numbers would touch those of their neighbours."""
-        room = self.oriented.points_per_slot(self.layout) / n_items
-        return self.layout.is_number and not self.oriented.horizontal and room < style.LEAST_DOT
+    def is_crowded(self, n_items: int = 1) -> bool:
+        """Tell whether dots and bars of numbers would touch those of their neighbours."""
+        if not self.layout.is_number or self.oriented.horizontal:
+            return False
+        room = self.oriented.points_per_slot(self.layout)
+        return room < style.CLOSE_SLOT or room / n_items < style.LEAST_DOT
 
     def draw_line(self, item: Item, label: str, level: float, look: style.Look) -> list[Artist]:
         """Draw numbers as a line and its ribbon, and missing values in their slot."""
         if item.missing is not None:
             _, missing = self.place_missing(item.missing)
-            dots.draw_ci(self.oriented, missing, level, style.LEAST_NUMBER_DOT, look.colour)
-            dots.draw_missing_dot(self.oriented, missing, style.LEAST_NUMBER_DOT, look)
+            self.oriented.draw_ci(missing, level, style.LEAST_NUMBER_DOT, look.colour)
+            self.oriented.draw_missing_dot(missing, style.LEAST_NUMBER_DOT, look)
         return ContinuousAxis(self.oriented.ax).draw_among(item, label, level, 0, 1, look)
 
     def draw_dots(
@@ -372,7 +413,7 @@ class CategoricalAxis(NamedTuple):
         if item.missing is None:
             return [marks], levels
         missing = item.missing._replace(x=np.array([self.layout.missing + shift]))
-        dots.draw_missing_dot(oriented, missing, width, look)
+        oriented.draw_missing_dot(missing, width, look)
         return [marks], Trace(*map(np.append, levels, missing))
 
     def draw_common(self, item: Item, label: str) -> Artist:
@@ -426,20 +467,22 @@ class CategoricalAxis(NamedTuple):
     def draw_constant(self, items: Sequence[Item], level: float) -> None:
         """Say that there is one level; show missing values where they were measured."""
         result, missing, oriented = items[0].result, items[0].missing, self.oriented
-        value, words = reach(result)[0], ticks.write_only_value(result)
-        note = canvas.write_constant_feature(oriented.ax, value, words, heights=missing is not None)
+        note = canvas.write_constant_feature(oriented.ax, result, heights=missing is not None)
         if missing is None:
             return
         note.set(text="constant:\none level,\nno curve", position=(0.27, 0.96), va="top")
-        _, path = self.place_missing(missing)
         self.begin()
-        dots.draw_missing_dot(oriented, path, style.LARGEST_DOT, style.ALONE)
-        dots.draw_spread(oriented, path, style.LARGEST_DOT)
-        dots.draw_ci(oriented, path, level, style.CAP_WIDTH * style.LARGEST_DOT)
+        draw_missing_point(oriented, self.place_missing(missing)[1], level)
         oriented.fit(self.layout, strip=False)
 
     def draw_aside(
-        self, items: Sequence[Item], level: float, looks: Sequence[style.Look] | None = None
+        self,
+        items: Sequence[Item],
+        level: float,
+        looks: Sequence[style.Look] | None = None,
+        *,
+        spread: bool = True,
+        uncertainty: bool = True,
     ) -> None:
         """Nothing: missing values have a slot."""
 
@@ -447,17 +490,19 @@ class CategoricalAxis(NamedTuple):
         """Find their slot."""
         return self.oriented.ax, point._replace(x=np.array([self.layout.missing]))
 
-    def mark_trainings(self) -> PointMarks:
-        """Draw trainings as dots at the levels."""
+    def mark_trainings(self) -> Marks:
+        """Draw trainings as dots at the levels, or as lines where these are many numbers."""
+        if self.is_crowded():
+            return LineMarks(ContinuousAxis(self.oriented.ax))
         return PointMarks(self.oriented, self.dot_width(), self.room, self.layout.is_number)
 
     def locate(self, result: Result, x: FloatArray) -> FloatArray:
         """Find the slots of the levels of a result."""
         return self.layout.locate(result, x)
 
-    def fit(self) -> None:
+    def fit(self, *, strip: bool = True) -> None:
         """Let the axes reach over all levels, and as far as what is drawn."""
-        self.oriented.fit(self.layout, strip=True)
+        self.oriented.fit(self.layout, strip=strip)
 
     def name_places(self, result: Result) -> None:  # noqa: ARG002
         """Write the levels at their places."""
@@ -497,3 +542,194 @@ def open_plot_axis(
         return CategoricalAxis(new_oriented_axes(layout, ax, n_items=len(results)), layout)
     ax = canvas.new_axes(style.PROFILE_SIZE) if ax is None else ax
     return ContinuousAxis(ax, view=view)
+
+
+# --- How several trainings are drawn: lines and a band, or dots and bars at single places
+
+
+OWN_MODEL_DASH, OWN_MARKER = (0, (5, 1.5)), "D"
+SMALL_DOT, MEAN_DOT, OWN_DOT = 0.35, 0.75, 0.7  # of the width of the largest dot
+
+
+class LineMarks(NamedTuple):
+    """Numbers, dates or durations along x: a thin line for each training, a band with edges."""
+
+    field: ContinuousAxis
+
+    def draw_trainings(self, path: RefitTrace, label: str) -> list[Artist]:
+        """Draw the curve of every training."""
+        lines = LineCollection([np.column_stack([path.x, curve]) for curve in path.curves])
+        lines.set(color=style.BETWEEN, linewidth=style.THIN_LINE, alpha=style.TRAINING_ALPHA)
+        lines.set(zorder=1.6, gid="rhale:trainings", label=label)
+        self.field.ax.add_collection(lines)
+        return [lines]
+
+    def draw_interval(self, path: RefitTrace) -> list[Artist]:
+        """Draw where the mean of all possible trainings is; nothing where that is not known."""
+        bands = self.field.draw_ci(path, 0.95, style.BETWEEN)
+        for band in bands:
+            band.set(alpha=None, facecolor=(style.BETWEEN, style.BETWEEN_ALPHA))
+            band.set(linewidth=style.WHISKER_LINE, zorder=1.2, gid="rhale:between")
+        return bands
+
+    def draw_mean(self, path: RefitTrace, label: str) -> list[Artist]:
+        """Draw the mean of the trainings."""
+        return [self.field.draw_curve(path, label, style.ALONE)]
+
+    def draw_own(self, path: RefitTrace, label: str) -> list[Artist]:
+        """Draw the curve of the user's own model over it, where there is one."""
+        if path.own is None:
+            return []
+        look = style.Look(style.TRUTH, OWN_MODEL_DASH, OWN_MARKER)
+        line = self.field.draw_curve(path._replace(curve=path.own), label, look)
+        line.set(linewidth=style.WHISKER_LINE, zorder=4.5, gid="rhale:own")
+        return [line]
+
+    def draw_rows(self, own: Trace, label: str) -> list[Artist]:
+        """Draw the interval of the user's model, which knows of no other training."""
+        ribbons = self.field.draw_ci(own, 0.95)
+        for ribbon in ribbons:
+            ribbon.set(linewidth=0, label=label)
+        return ribbons
+
+
+class PointMarks(NamedTuple):
+    """Levels, or missing values: a small dot for each training, a bar for the interval."""
+
+    oriented: OrientedAxes  # where
+    width: float  # of the largest dot, in points
+    room: float  # how far dots of trainings stand apart, in units of the places.
+    joined: bool = False  # whether a line joins the means, as places are numbers
+
+    def draw_trainings(self, path: RefitTrace, label: str) -> list[Artist]:
+        """Draw every training at every place, each a little aside of the others."""
+        n_trainings = len(path.curves)
+        aside = self.room * ((np.arange(n_trainings) + 0.5) / n_trainings - 0.5)
+        x, y = self.oriented.points((path.x + aside[:, None]).ravel(), path.curves.ravel()).T
+        marks = self.oriented.ax.scatter(x, y, s=(SMALL_DOT * self.width) ** 2, color=style.BETWEEN)
+        marks.set(linewidth=0, alpha=style.TRAINING_ALPHA, zorder=1.6, label=label)
+        marks.set_gid("rhale:trainings")
+        return [marks]
+
+    def draw_interval(self, path: RefitTrace) -> list[Artist]:
+        """Draw bars with caps; nothing where they are not known."""
+        width = style.CAP_WIDTH * self.width
+        bars = self.oriented.draw_whiskers(path, width, style.BETWEEN, style.LINE_WIDTH)
+        for bar in bars:
+            bar.set(zorder=3, gid="rhale:between")
+        return bars
+
+    def draw_mean(self, path: RefitTrace, label: str) -> list[Artist]:
+        """Draw a dot at every place."""
+        x, y = self.oriented.points(path.x, path.curve).T
+        if self.joined:
+            (line,) = self.oriented.ax.plot(
+                x, y, color=style.ALONE.colour, linewidth=style.THIN_LINE
+            )
+            line.set(zorder=3.6, gid="rhale:curve")
+        marks = self.oriented.ax.scatter(
+            x, y, s=(MEAN_DOT * self.width) ** 2, marker=style.ALONE.marker
+        )
+        marks.set(color=style.ALONE.colour, linewidth=0, zorder=4, gid="rhale:levels", label=label)
+        return [marks]
+
+    def draw_own(self, path: RefitTrace, label: str) -> list[Artist]:
+        """Draw a hollow mark beside every place, where there is a model of the user's own."""
+        if path.own is None:
+            return []
+        x, y = self.oriented.points(path.x + self.room / 2, path.own).T
+        marks = self.oriented.ax.scatter(x, y, s=(OWN_DOT * self.width) ** 2, marker=OWN_MARKER)
+        marks.set(facecolor="none", edgecolor=style.TRUTH, linewidth=style.WHISKER_LINE)
+        marks.set(zorder=4.5, gid="rhale:own", label=label, clip_on=False)
+        return [marks]
+
+    def draw_rows(self, own: Trace, label: str) -> list[Artist]:
+        """Draw whiskers at the marks of the user's model, which know of no other training."""
+        own = own._replace(x=own.x + self.room / 2)
+        whiskers = self.oriented.draw_ci(own, 0.5, OWN_DOT * self.width)
+        for stroke in whiskers:
+            stroke.set_label(label)
+        return whiskers
+
+
+Marks = LineMarks | PointMarks
+
+
+# --- Missing values beside the axis of numbers, dates or durations: a narrow panel of their own
+
+
+PANEL = "rhale:missing-panel"
+
+
+def draw_missing_point(
+    oriented: OrientedAxes,
+    point: Trace,
+    level: float,
+    *,
+    spread: bool = True,
+    uncertainty: bool = True,
+) -> None:
+    """Draw the mean without a value, how rows differ there, and how well it is known."""
+    if spread:
+        oriented.draw_spread(point, style.LARGEST_DOT)
+    if uncertainty:
+        oriented.draw_ci(point, level, style.CAP_WIDTH * style.LARGEST_DOT)
+    oriented.draw_missing_dot(point, style.LARGEST_DOT, style.ALONE)
+
+
+def label_side(side: Axes, label: str, size: str) -> None:
+    """Name the narrow panel."""
+    side.set_xlim(-0.6, 0.6)
+    side.set_xticks([0.0], labels=[label], fontsize=size)
+
+
+def find_side(ax: Axes) -> Axes:
+    """Find the narrow panel beside the axes, or make it."""
+    for child in ax.child_axes:
+        if child.get_gid() == PANEL:
+            return cast(Axes, child)
+    inches = ax.get_window_extent().width / ax.figure.dpi
+    if ax.figure.get_layout_engine() is None:
+        # Make room beside axes, and those below with the same x axis, that no layout engine moves.
+        share = 1 - (style.MISSING_GAP + style.MISSING_WIDTH) / inches
+        for panel in ax.get_shared_x_axes().get_siblings(ax):
+            spec, place = panel.get_subplotspec(), panel.get_position(original=True)
+            if spec is not None:  # the place in the grid is divided: `tight_layout` may follow
+                columns = spec.subgridspec(1, 2, width_ratios=(share, 1 - share), wspace=0)
+                panel.set_subplotspec(columns[0])
+            elif panel.get_axes_locator() is None:
+                panel.set_position((place.x0, place.y0, share * place.width, place.height))
+    side = ax.inset_axes((1, 0, 0.1, 1), sharey=ax, gid=PANEL)
+    side.set_axes_locator(RightAxesLocator(ax))  # type: ignore[arg-type]
+    side.tick_params(left=False, labelleft=False)
+    if any(line.get_gid() == "rhale:zero" for line in ax.lines):
+        OrientedAxes(side).draw_zero_line()
+    for name in ("left", "right", "top", "bottom"):
+        side.spines[name].set(color=style.ZERO_LINE)
+    return side
+
+
+class RightAxesLocator:
+    """Places axes right of others, as high as they are and of a width in inches."""
+
+    def __init__(self, ax: Axes) -> None:
+        self.ax = ax
+
+    def __call__(self, side: Axes, renderer: object) -> Bbox:  # noqa: ARG002
+        """Find the place, in shares of the figure."""
+        place, figure = self.ax.get_position(), self.ax.figure
+        gap, width = (
+            inches * figure.dpi / figure.bbox.width
+            for inches in (style.MISSING_GAP, style.MISSING_WIDTH)
+        )
+        return Bbox.from_bounds(place.x1 + gap, place.y0, width, place.height)
+
+
+def reserve(ax: Axes, path: Trace, *, spread: bool) -> None:
+    """Let the y axis reach as far as a point and its whiskers."""
+    values = [path.curve, path.low, path.high]
+    values += [path.curve - path.spread, path.curve + path.spread] if spread else []
+    known = np.concatenate(values)
+    known = known[np.isfinite(known)]
+    x = ax.dataLim.intervalx[1] if np.isfinite(ax.dataLim.intervalx[1]) else 0.0
+    ax.update_datalim(np.column_stack([np.full(known.size, x), known]))

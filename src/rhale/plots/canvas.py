@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 from matplotlib.artist import Artist
@@ -22,9 +22,10 @@ from matplotlib.text import Text
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from rhale.effects.result import Result, reach
 from rhale.errors import BadSettingError
-from rhale.plots import style, theme
-from rhale.plots.labels import LITERAL, drawable, fit_name, format_label_number
+from rhale.plots import style
+from rhale.plots.labels import LITERAL, drawable, fit_name, format_label_number, write_only_value
 from rhale.plots.view import PLAIN_VIEW, AxisView
 
 # --- What plots of several panels give back: axes that a notebook prints on one line
@@ -73,6 +74,7 @@ BESIDE_LEGEND = 0.8  # inches of a figure beside a legend above its axes
 HINTED = 1.04  # letters on a screen are a little wider than on paper
 BESIDE_FIGURE = 0.3  # inches beside a legend below all panels
 ENTRY = {"handlelength": 1.6, "handletextpad": 0.8, "columnspacing": 1.2}  # by the size of letters
+RANKED_NAME_LETTERS, RANKING_LINE_INCHES = (11, 38), 0.45  # of names beside lines
 SMALLEST_PLOT_RANGE = 1e-300  # Matplotlib cannot write ticks nearer to zero
 _UNLISTED: ContextVar[bool] = ContextVar("rhale unlisted figures", default=False)
 
@@ -92,7 +94,7 @@ def new_figure(size: tuple[float, float]) -> Figure:
     # Pyplot makes it, so that `plt.show()` and `plt.savefig()` know it, and notebooks display
     # it. Where pyplot has no window to offer, or would open one outside of the main thread,
     # the figure is drawn without one: a picture needs no window.
-    look = theme.current()
+    look = style.current()
     size = look.figsize or (look.size * size[0], look.size * size[1])
     if may_use_pyplot():
         from matplotlib import pyplot as plt
@@ -104,6 +106,11 @@ def new_figure(size: tuple[float, float]) -> Figure:
     figure = Figure(figsize=size, layout="constrained")
     FigureCanvasAgg(figure)
     return figure
+
+
+def figure_of(ax: Axes) -> Figure:
+    """The whole figure that axes are in, also where they are in a part of it."""
+    return cast(Figure, ax.figure)
 
 
 def may_use_pyplot() -> bool:
@@ -121,6 +128,93 @@ def new_axes(size: tuple[float, float]) -> Axes:
     return ax
 
 
+def open_panels(
+    size: tuple[float, float],
+    ratios: Sequence[float],
+    *,
+    sideways: bool = False,
+    shared: bool = True,
+) -> list[Axes]:
+    """Make a figure with panels below one another, or side by side, of such parts of its size.
+
+    Those that are `shared` have one axis of the feature: x, or y where they stand side by side.
+    """
+    figure, panels = new_figure(size), list[Axes]()
+    n_panels = len(ratios)
+    if sideways:
+        grid = figure.add_gridspec(1, n_panels, width_ratios=ratios)
+    else:
+        grid = figure.add_gridspec(n_panels, 1, height_ratios=ratios)
+    for index in range(n_panels):
+        axis: dict[str, Any] = (
+            {"sharey" if sideways else "sharex": panels[0]} if panels and shared else {}
+        )
+        panels.append(figure.add_subplot(grid[index], **axis))
+        if sideways and shared:
+            write_plain_values(panels[-1])
+        else:
+            write_plain_numbers(panels[-1], 8)
+    return panels
+
+
+def take_axes(axes: Axes | Iterable[Axes], n_panels: int) -> AxesArray:
+    """Take so many small panels from the caller."""
+    given = [axes] if isinstance(axes, Axes) else np.asarray(list(axes), dtype=object).ravel()
+    if len(given) < n_panels:
+        msg = f"{n_panels} features need as many axes; found {len(given)}. Or set top"
+        raise BadSettingError(msg)
+    return as_axes_array(given[:n_panels])
+
+
+def open_grid(
+    n_panels: int, columns: int, size: tuple[float, float], *, sharey: bool, ticks: int
+) -> AxesArray:
+    """Make a figure of small panels, with about so many ticks along each x axis."""
+    figure, panels = new_figure(size), list[Axes]()
+    places = figure.add_gridspec(-(-n_panels // columns), columns)
+    for index in range(n_panels):
+        first = panels[0] if sharey and panels else None
+        ax = figure.add_subplot(places[index // columns, index % columns], sharey=first)
+        ax.tick_params(labelsize=style.NUMBER_TEXT, labelleft=not sharey or index % columns == 0)
+        ax.xaxis.set_major_locator(MaxNLocator(ticks))
+        ax.xaxis.get_offset_text().set_fontsize(style.NUMBER_TEXT)
+        if first is None:
+            ax.yaxis.set_major_locator(MaxNLocator(5))
+            write_plain_numbers(ax, 4)
+        panels.append(ax)
+    return as_axes_array(panels)
+
+
+def choose_columns(n_panels: int) -> int:
+    """Choose how many panels stand in a row: few gaps in the last one, wide if there are many.
+
+    Examples
+    --------
+    >>> [choose_columns(n) for n in (1, 2, 4, 8, 9, 10, 40)]
+    [1, 2, 2, 4, 3, 5, 5]
+    """
+    if n_panels <= 4:
+        return {4: 2}.get(n_panels, n_panels)
+    return min((3, 4) if n_panels < 10 else (4, 5), key=lambda c: (-n_panels % c, -c))
+
+
+def label_grid(
+    panels: AxesArray, explained: Sequence[Artist], label: str, note: str, *, new: bool
+) -> None:
+    """Write what is said once for all small panels: the y axis and the legend."""
+    once = list({str(artist.get_label()): artist for artist in reversed(explained)}.values())[::-1]
+    if not new:
+        panels[0].set_ylabel(label, **LITERAL)
+        if panels[0].get_legend() is None:  # names of regions are the first to be needed
+            add_legend(panels[0], once, outside=False, title=note)
+        return
+    figure = panels[0].figure
+    line = label.replace("\n", " ")
+    label = line if len(line) <= frame_letters(panels[0], new=True) else label
+    figure.supylabel(label, fontsize=style.NAME_TEXT, **LITERAL)
+    add_figure_legend(figure, once, title=note)
+
+
 def open_two_panels(
     ax: Axes | Sequence[Axes] | None, *, sideways: float | None = None
 ) -> TwoPanels:
@@ -129,22 +223,11 @@ def open_two_panels(
     One Axes is divided, a pair is taken as it is, and None makes a new figure. With `sideways`, its
     height in inches, panels stand side by side; otherwise one is above the other.
     """
-    if ax is None and sideways is None:  # one above the other, with one x axis
-        figure = new_figure(style.EFFECT_SIZE)
-        rows = figure.add_gridspec(2, 1, height_ratios=style.PANEL_HEIGHTS)
-        top = figure.add_subplot(rows[0])
-        bottom = figure.add_subplot(rows[1], sharex=top)
-        for panel in (top, bottom):
-            write_plain_numbers(panel, 8)
-        return TwoPanels(top, bottom)
-    if ax is None:  # side by side, with one y axis
-        figure = new_figure((style.TURNED_WIDTH, sideways or 0.0))
-        columns = figure.add_gridspec(1, 2, width_ratios=style.PANEL_WIDTHS_TURNED)
-        left = figure.add_subplot(columns[0])
-        right = figure.add_subplot(columns[1], sharey=left)
-        for panel in (left, right):
-            write_plain_values(panel)
-        return TwoPanels(left, right)
+    if ax is None and sideways is None:
+        return TwoPanels(*open_panels(style.EFFECT_SIZE, style.PANEL_HEIGHTS))
+    if ax is None:
+        size = (style.TURNED_WIDTH, sideways or 0.0)
+        return TwoPanels(*open_panels(size, style.PANEL_WIDTHS_TURNED, sideways=True))
     if isinstance(ax, Axes):
         return split_axes(ax, sideways=sideways is not None)
     return given_pair(ax)
@@ -275,9 +358,9 @@ def fit_limits(ax: Axes, *, strip: bool, view: AxisView = PLAIN_VIEW) -> None:
     ax.set_ylim(widen_interval(y[0], y[1], below, style.AXIS_MARGIN), auto=True)
 
 
-def write_constant_feature(ax: Axes, value: float, words: str, *, heights: bool = False) -> Text:
+def write_constant_feature(ax: Axes, result: Result, *, heights: bool = False) -> Text:
     """Write that a feature has one value, in place of a curve."""
-    words = f"constant: {words},\nno curve"
+    value, words = reach(result)[0], f"constant: {write_only_value(result)},\nno curve"
     note = ax.text(0.5, 0.5, words, transform=ax.transAxes, ha="center", va="center", **LITERAL)
     note.set(gid="rhale:constant", color=style.NOTE, fontsize=style.LEGEND_TEXT)
     if not ax.has_data():
@@ -301,7 +384,7 @@ def add_legend(
 
     A line above the panel has `room` inches; nearly all of the figure if that is not given.
     """
-    if not artists or not theme.current().legend:
+    if not artists or not style.current().legend:
         return
     if outside:
         widest = ax.figure.bbox.width / ax.figure.dpi - BESIDE_LEGEND
@@ -335,7 +418,7 @@ def add_legend(
 
 def add_figure_legend(figure: Figure, artists: Sequence[Artist], title: str) -> None:
     """Explain the artists once, below all panels; without a legend its title is said nevertheless."""
-    if not theme.current().legend:
+    if not style.current().legend:
         if title:
             figure.supxlabel(title, fontsize=style.LEGEND_TEXT)
         return
@@ -398,6 +481,36 @@ def write_labels(legend: Legend, artists: Sequence[Artist], title: str, length: 
         legend.get_title().set(fontsize=style.LEGEND_TEXT, **LITERAL)
 
 
+# --- Rankings: names below one another, a line for each
+
+
+def open_ranking(ax: Axes | None, n_lines: int, size: tuple[float, float]) -> Axes:
+    """Find or make axes for so many lines; `size` is the width, and the height without lines."""
+    (width, head), scale = size, magnify()
+    height = scale * (head + style.RANKING_LINE * n_lines)
+    ax = new_axes((scale * width, height)) if ax is None else ax
+    write_plain_values(ax)
+    n_visible = ax.get_window_extent().height / ax.figure.dpi / (scale * RANKING_LINE_INCHES)
+    ax.set_ylim(max(n_lines, n_visible) - 0.4, -0.6)  # few lines stand on top
+    ax.spines[["top", "right"]].set_visible(False)
+    return ax
+
+
+def ranked_name_letters(ax: Axes, share: float, *, new: bool) -> int:
+    """Tell how many letters a name beside a line may have; a share of the width of given axes."""
+    room = share * ax.get_window_extent().width / ax.figure.dpi * style.LETTERS_PER_INCH
+    least, most = RANKED_NAME_LETTERS
+    return most if new else int(np.clip(room, least, most))
+
+
+def name_ranking(ax: Axes, names: Sequence[str]) -> None:
+    """Write a name beside each line, the first on top."""
+    ax.set_yticks(range(len(names)), labels=names)
+    for tick in ax.yaxis.get_major_ticks():
+        tick.label1.set(fontsize=style.NAME_TEXT, **LITERAL)
+    ax.tick_params(axis="y", length=0)
+
+
 # --- What every picture may be given, whatever it shows: colours, size, legend, title
 
 
@@ -418,7 +531,7 @@ class Frame(NamedTuple):
 
     def apply_theme(self) -> AbstractContextManager[None]:
         """Let the theme be so inside of a block."""
-        return theme.changed(**self.changes)
+        return style.changed(**self.changes)
 
     def write_title(self, drawn: Any, *, is_new: bool) -> None:
         """Write the title above a new figure, or above the one panel that was given."""
@@ -443,21 +556,13 @@ class Frame(NamedTuple):
 
 def read_frame(options: Mapping[str, Any]) -> Frame:
     """Read the options of every plot; those that were not given change nothing."""
-    changes = theme.read_colors(options.get("colors"))
+    changes = style.read_colors(options.get("colors"))
     if options.get("figsize") is not None:
-        changes["figsize"] = theme.require_size(options["figsize"])
+        changes["figsize"] = style.require_size(options["figsize"])
     if options.get("legend") is not None:
-        changes["legend"] = require_flag("legend", options["legend"])
+        changes["legend"] = style.require_flag("legend", options["legend"])
     title = options.get("title")
     if title is not None and not isinstance(title, str):
         msg = f"title={title!r} is no text"
         raise BadSettingError(msg)
     return Frame(changes, None if title is None else drawable(title))
-
-
-def require_flag(name: str, flag: Any) -> bool:
-    """Refuse what is neither True nor False."""
-    if not isinstance(flag, bool | np.bool_):
-        msg = f"{name}={flag!r} is neither True nor False"
-        raise BadSettingError(msg)
-    return bool(flag)

@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
-from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.transforms import Transform
 
 from rhale.effects.curve import Center
-from rhale.effects.result import Result
+from rhale.effects.result import Result, Trace
 from rhale.plots import canvas, style
-from rhale.plots.labels import BREAKS, LITERAL, fit_name, join_names, value_label, wrapped
+from rhale.plots.labels import (
+    BREAKS,
+    LITERAL,
+    axis_name,
+    fit_name,
+    interval_name,
+    join_names,
+    value_label,
+    wrapped,
+)
+from rhale.stability.refit_effect import RefitTrace
 from rhale.stats.arrays import FloatArray
 
 # --- Where levels stand on an axis, and how they are named there
@@ -82,8 +91,7 @@ def lay_out_levels(results: Sequence[Result], order: Sequence[str] = ()) -> Leve
     if not all(result.column_kind == "steps" for result in results):
         found_labels = (label for result in results for label in result.labels)
         labels = tuple(dict.fromkeys([*order, *found_labels]))
-        places = np.arange(float(len(labels)))
-        return LevelLayout(labels, places, is_number=False, has_missing=has_missing)
+        return replace(lay_out_names(labels), has_missing=has_missing)
     found = {
         place: label
         for result in reversed(results)
@@ -92,6 +100,12 @@ def lay_out_levels(results: Sequence[Result], order: Sequence[str] = ()) -> Leve
     numbers = sorted(found)
     names = tuple(found[number] for number in numbers)
     return LevelLayout(names, np.array(numbers), is_number=True, has_missing=has_missing)
+
+
+def lay_out_names(names: Sequence[str]) -> LevelLayout:
+    """Put names at even places, one after the other."""
+    places = np.arange(float(len(names)))
+    return LevelLayout(tuple(names), places, is_number=False, has_missing=False)
 
 
 @dataclass(frozen=True)
@@ -187,7 +201,7 @@ def with_room(
     return kept
 
 
-MAX_LEVEL_TICKS = 60  # of which some have no name
+MAX_LEVEL_TICKS = 30  # of which some have no name
 
 
 class OrientedAxes(NamedTuple):
@@ -227,9 +241,65 @@ class OrientedAxes(NamedTuple):
         """Draw a line across, at a place."""
         return self.ax.axhline(place) if self.horizontal else self.ax.axvline(place)
 
-    def zero(self) -> Artist:
-        """Draw a line along the places, at no effect."""
-        return self.ax.axvline(0.0) if self.horizontal else self.ax.axhline(0.0)
+    def draw_zero_line(self) -> None:
+        """Draw the line of no effect along the places."""
+        zero = self.ax.axvline(0.0) if self.horizontal else self.ax.axhline(0.0)
+        zero.set(color=style.ZERO_LINE, linewidth=style.THIN_LINE, zorder=0.5, gid="rhale:zero")
+
+    def draw_missing_dot(self, path: Trace, width: float, look: style.Look) -> Artist:
+        """Draw the mean without a value: a hollow dot, as it is no level."""
+        x, y = self.points(path.x, path.curve).T
+        dot = self.ax.scatter(x, y, marker=look.marker)
+        dot.set(
+            sizes=[(0.8 * width) ** 2], facecolor=self.ax.get_facecolor(), edgecolor=look.colour
+        )
+        dot.set(linewidth=1.2, zorder=4, gid="rhale:missing", label="missing")
+        return dot
+
+    def draw_spread(self, path: Trace, width: float) -> list[Artist]:
+        """Draw wide pale strokes that say how rows differ; nothing where it is not known."""
+        known = np.isfinite(path.spread) & np.isfinite(path.curve)
+        if not known.any():
+            return []
+        curve, spread = path.curve[known], path.spread[known]
+        strokes = self.strokes(path.x[known], curve - spread, curve + spread)
+        strokes.set(color=style.SPREAD, alpha=style.STROKE_ALPHA, linewidth=width, zorder=1)
+        strokes.set(capstyle="butt", gid="rhale:spread", label="± spread between rows")
+        return [strokes]
+
+    def draw_whiskers(
+        self, path: Trace | RefitTrace, width: float, colour: str, line: float = 0.0
+    ) -> list[Artist]:
+        """Draw lines from low to high with caps of this width; nothing where they are not known."""
+        known, line = np.isfinite(path.low) & np.isfinite(path.high), line or style.WHISKER_LINE
+        if not known.any():
+            return []
+        places, low, high = path.x[known], path.low[known], path.high[known]
+        whiskers = self.strokes(places, low, high)
+        whiskers.set(color=colour, linewidth=line, zorder=3.9, gid="rhale:ci")
+        for end in (low, high) if width else ():
+            at = self.points(places, end)
+            (caps,) = self.ax.plot(*at.T, "|" if self.horizontal else "_", color=colour)
+            caps.set(markersize=width, markeredgewidth=line, zorder=3.9, gid="rhale:caps")
+        return [whiskers]
+
+    def draw_ci(
+        self, path: Trace, level: float, width: float, colour: str | None = None
+    ) -> list[Artist]:
+        """Draw whiskers that say how well the mean is known; nothing where it is not known."""
+        whiskers = self.draw_whiskers(path, width, colour or style.UNCERTAINTY)
+        for one in whiskers:
+            one.set_label(interval_name(level))
+        return whiskers
+
+    @property
+    def value_limits(self) -> tuple[float, float]:
+        """How far the axis of values reaches."""
+        return self.ax.get_xlim() if self.horizontal else self.ax.get_ylim()
+
+    def limit_values(self, low: float, high: float) -> None:
+        """Let the axis of values reach so far."""
+        (self.ax.set_xlim if self.horizontal else self.ax.set_ylim)(low, high, auto=True)
 
     @property
     def inches(self) -> float:
@@ -244,16 +314,14 @@ class OrientedAxes(NamedTuple):
 
     def fit(self, layout: LevelLayout, *, strip: bool) -> None:
         """Let the axes reach over all levels, and as far as what is drawn."""
-        below = style.ROOM_FOR_STRIP if strip else style.AXIS_MARGIN
-        low, high = layout.limits
+        below, drawn = style.ROOM_FOR_STRIP if strip else style.AXIS_MARGIN, self.ax.dataLim
+        low, high = drawn.intervalx if self.horizontal else drawn.intervaly
+        self.limit_values(*canvas.widen_interval(low, high, below, style.AXIS_MARGIN))
+        first, last = layout.limits
         if self.horizontal:
-            x = self.ax.dataLim.intervalx
-            self.ax.set_xlim(canvas.widen_interval(x[0], x[1], below, style.AXIS_MARGIN), auto=True)
-            self.ax.set_ylim(high, low)  # the first level on top
+            self.ax.set_ylim(last, first)  # the first level on top
         else:
-            y = self.ax.dataLim.intervaly
-            self.ax.set_ylim(canvas.widen_interval(y[0], y[1], below, style.AXIS_MARGIN), auto=True)
-            self.ax.set_xlim(low, high)
+            self.ax.set_xlim(first, last)
 
     def name_levels(self, layout: LevelLayout, *, size: str = "medium", longest: int = 0) -> None:
         """Write the levels at their places."""
@@ -275,7 +343,8 @@ class OrientedAxes(NamedTuple):
     def _write(self, layout: LevelLayout, naming: Naming, size: str) -> None:
         places = np.append(layout.places, layout.missing)[: len(naming.labels)]
         labels = np.array(naming.labels, dtype=object)
-        if len(labels) > MAX_LEVEL_TICKS:  # Matplotlib takes seconds for hundreds of ticks
+        # Ticks without a name are a comb, and Matplotlib takes seconds for hundreds of them.
+        if layout.is_number or len(labels) > MAX_LEVEL_TICKS:
             places, labels = places[labels != ""], labels[labels != ""]
         axis = self.ax.yaxis if self.horizontal else self.ax.xaxis
         axis.set_ticks(places, labels=list(labels))
@@ -325,7 +394,7 @@ def label_oriented_axes(
     value = value_label(
         results, center, canvas.letters(oriented.ax, "width" if oriented.horizontal else "height")
     )
-    names = [result.captions.axis(result.name) for result in results]
+    names = [axis_name(result, style.LABEL_LENGTH) for result in results]
     label_one(oriented, join_names(names, style.LABEL_LENGTH), value)
 
 
@@ -361,6 +430,6 @@ def add_levels_legend(
 ) -> None:
     """Write a legend; below a new figure whose levels have long names."""
     if new and oriented.horizontal:
-        canvas.add_figure_legend(cast(Figure, oriented.ax.figure), artists, title=title)
+        canvas.add_figure_legend(canvas.figure_of(oriented.ax), artists, title=title)
     else:
         canvas.add_legend(oriented.ax, artists, outside=new, title=title)

@@ -1,4 +1,8 @@
-"""The two panels of one effect: the curve above, the bins it is made of below."""
+"""One effect in detail: its curve above, the bins it is made of below; of levels dots, and the steps between.
+
+Also where one effect stands among all: its axis is in proportion to theirs, and its legend says how
+large it is beside them.
+"""
 
 from __future__ import annotations
 
@@ -14,29 +18,41 @@ from rhale.effects.binning.cells import Grid
 from rhale.effects.curve import Center, middles
 from rhale.effects.effect import Effect
 from rhale.effects.level_effect import LevelEffect
-from rhale.effects.result import Result, is_constant
+from rhale.effects.result import Result, Trace, is_constant
 from rhale.effects.staircase import MAX_JUMP_LABELS
-from rhale.effects.support import reach_slopes
+from rhale.effects.support import has_free_order, reach_slopes
 from rhale.errors import BadSettingError
-from rhale.plots import canvas, marks, style, ticks
-from rhale.plots.axes import ContinuousAxis, Item, Layers, read_item
-from rhale.plots.categorical_axis import OrientedAxes, label_pair, lay_out_levels
-from rhale.plots.labels import LITERAL, format_label_number, slope_label, value_label
-from rhale.plots.levels import open_level_panels, plot_levels
-from rhale.plots.proportion import (
-    Kind,
-    choose_kind,
-    describe_relative_importance,
-    give_back,
-    is_negligible_effect,
-    keep_in_proportion,
-    open_effect_panels,
+from rhale.output.number_format import write_share
+from rhale.output.picture_options import Kind, Limits, Scale, Sort
+from rhale.plots import canvas, style
+from rhale.plots.axes import CategoricalAxis, ContinuousAxis, Item, Layers, PlotAxis, read_item
+from rhale.plots.canvas import TwoPanels
+from rhale.plots.categorical_axis import (
+    OrientedAxes,
+    add_levels_legend,
+    label_one,
+    label_pair,
+    lay_out_levels,
+    new_oriented_axes,
+    should_turn,
+    turned_height,
 )
-from rhale.plots.row_curves import DrawnRows, RowColors, draw_along, read_drawn_rows
-from rhale.plots.view import PLAIN_VIEW, AxisView, Limits, Scale, Sort, read_view
+from rhale.plots.labels import (
+    LITERAL,
+    axis_name,
+    folded_first,
+    format_label_number,
+    in_sentence,
+    number_with_error,
+    slope_label,
+    value_label,
+)
+from rhale.plots.row_curves import DrawnRows, RowColors, draw_row_curves, read_drawn_rows
+from rhale.plots.view import PLAIN_VIEW, AxisView, read_view, require_choice
 from rhale.stats.arrays import BoolArray, FloatArray
+from rhale.stats.distributions import student_quantile
 
-Truth = Callable[[FloatArray], FloatArray]
+Truth = Callable[[Any], FloatArray]
 LEAST_FOR_VIOLIN = 8  # fewer rows are drawn one by one
 MANY_BINS = 30
 N_LEVELS = 64
@@ -50,7 +66,7 @@ def plot_effect(
     kind: Kind | None = None,
     center: Center = "mean",
     level: float = 0.95,
-    smooth: bool = False,
+    smooth: bool | None = None,
     spread: bool = True,
     uncertainty: bool = True,
     violins: bool = True,
@@ -81,8 +97,8 @@ def plot_effect(
         Where the curve is zero, as in `Effect.curve`.
     level : float
         Of the interval of the mean.
-    smooth : bool
-        Of a model that moves in steps, such as trees: False draws its own curve, flat but for its
+    smooth : bool, optional
+        Of a model that moves in steps, such as trees: False, as None, draws its own curve, flat but for its
         jumps; True evens out small steps and keeps the real jumps, as in `Effect.curve`. Other
         curves are the same either way.
     spread : bool
@@ -146,86 +162,111 @@ def plot_effect(
     'age'
     """
     kind, sort = choose_kind(effect, kind, sort, ax)
-    view, layers = (
-        read_view([effect], limits, xscale, sort),
-        Layers(center, level, spread, uncertainty, among),
-    )
+    view, new = read_view([effect], limits, xscale, sort), ax is None
+    layers = Layers(center, level, spread, uncertainty, among)
     single = read_drawn_rows(effect, rows, color, center)
     if single is not None and kind == "bins":
         msg = (
             "rows= are drawn beside the curve, and kind='bins' has none; use kind='curve' or 'both'"
         )
         raise BadSettingError(msg)
-    if isinstance(effect, LevelEffect):
-        fields = open_level_panels(lay_out_levels([effect], view.order), kind, ax, turned=turned)
-        return plot_levels(effect, layers, fields, rows=single, truth=truth, new=ax is None)
-    top, bottom = open_effect_panels(ax, kind)
+    top, bottom = open_effect_panels(effect, view, kind, ax, turned=turned)
+    above: list[Artist] = []
+    below: list[Artist] = []
     if top is not None:
-        item = read_item(effect, center, level, smooth=smooth, view=view)
-        known = draw_known_curve(top, effect, view, center, truth)
-        draw_effect_curve(
-            ContinuousAxis(top, view=view), item, layers, known, rows=single, new=ax is None
-        )
-    if bottom is not None:
-        draw_bins_panel(
-            ContinuousAxis(bottom, view=view), effect, among, violins=violins, new=ax is None
-        )
+        item = read_item(effect, center, level, smooth=bool(smooth), view=view)
+        known = draw_known_curve(top, effect, center, truth)
+        above = draw_effect_curve(top, item, layers, known, single)
+    if isinstance(bottom, CategoricalAxis) and isinstance(effect, LevelEffect):
+        below = draw_level_steps(bottom, effect, level)
+    elif isinstance(bottom, ContinuousAxis) and isinstance(effect, Effect):
+        below = draw_bins_panel(bottom, effect, among, violins=violins)
         if top is not None:
-            bottom.set_xlim(top.get_xlim(), auto=True)
-    for panel in (top, bottom):
-        if panel is not None:
-            ContinuousAxis(panel, view=view).name_places(effect)
+            bottom.ax.set_xlim(top.oriented.ax.get_xlim(), auto=True)
+    title = describe_relative_importance(effect, among) if new else ""
+    if top is not None and bottom is not None and new and top.oriented.horizontal:
+        both = above + [a for a in below if a.get_gid() != "rhale:ci"]  # side by side: one legend
+        add_levels_legend(top.oriented, both, new=True, title=title)
+    else:
+        for field, explained, words in ((top, above, title), (bottom, below, "")):
+            if field is not None and explained:
+                add_levels_legend(field.oriented, explained, new=new, title=words)
     name_effect_axes(top, bottom, effect, center)
-    for panel in (top, bottom):
-        if panel is not None and panel.get_xlabel():
-            ContinuousAxis(panel, view=view).name_scale()
-    return give_back(top, bottom)
+    panels = [field.oriented.ax for field in (top, bottom) if field is not None]
+    return TwoPanels(*panels) if len(panels) > 1 else panels[0]
+
+
+def open_effect_panels(
+    effect: Result,
+    view: AxisView,
+    kind: Kind,
+    ax: Axes | Sequence[Axes] | None,
+    *,
+    turned: bool | None = None,
+) -> tuple[PlotAxis | None, PlotAxis | None]:
+    """Find or make the panels: top and bottom, of which one may be none."""
+    layout = lay_out_levels([effect], view.order) if effect.labels else None
+    turn = layout is not None and (should_turn(layout, ax) if turned is None else turned)
+    if kind == "both":
+        height = turned_height(layout) if turn and layout is not None else None
+        given: Sequence[Axes] = canvas.open_two_panels(ax, sideways=height)
+    elif ax is not None and not isinstance(ax, Axes):
+        msg = f"kind={kind!r} draws one panel, and ax is {ax!r}; give one Axes"
+        raise BadSettingError(msg)
+    elif layout is not None:
+        given = [new_oriented_axes(layout, ax, turned=turn).ax]
+    else:
+        given = [canvas.new_axes(style.PROFILE_SIZE) if ax is None else ax]
+    made = [
+        ContinuousAxis(one, view=view)
+        if layout is None
+        else CategoricalAxis(OrientedAxes(one, turn), layout)
+        for one in given
+    ]
+    if kind == "both":
+        return made[0], made[1]
+    return (made[0], None) if kind == "curve" else (None, made[0])
 
 
 def draw_effect_curve(
-    field: ContinuousAxis,
-    item: Item,
-    layers: Layers,
-    known: list[Artist],
-    *,
-    rows: DrawnRows | None = None,
-    new: bool,
-) -> None:
-    """Draw the curve, its spread and interval, and where rows are; `known` is drawn already."""
-    effect, ax = item.result, field.ax
-    drawn = {"spread": layers.spread, "uncertainty": layers.uncertainty}
+    field: PlotAxis, item: Item, layers: Layers, known: list[Artist], rows: DrawnRows | None = None
+) -> list[Artist]:
+    """Draw the curve or the levels, their spread and interval, and where rows are.
+
+    Returns what a legend explains; `known` is drawn already.
+    """
+    effect, level = item.result, layers.level
+    drawn: dict[str, Any] = {"spread": layers.spread, "uncertainty": layers.uncertainty}
     if is_constant(effect):
-        field.draw_constant([item], layers.level)
-        marks.draw_missing_result(ax, effect, item.missing, layers.level, **drawn)
-        return
+        field.draw_constant([item], level)
+        field.draw_aside([item], level, **drawn)
+        return []
     field.begin()
-    explained = field.draw_one(item, "mean effect", layers.level, **drawn)
+    explained = field.draw_one(item, "mean effect", level, **drawn)
     field.draw_gaps(effect)
-    explained += field.draw_counts(effect) + draw_along(field, item, rows) + known
-    marks.draw_missing_result(ax, effect, item.missing, layers.level, **drawn)
+    explained += field.draw_counts(effect) + draw_row_curves(field, item, rows) + known
+    field.draw_aside([item], level, **drawn)
     field.fit()
     keep_in_proportion(field.oriented, layers.among)
-    title = describe_relative_importance(effect, layers.among) if new else ""
-    canvas.add_legend(ax, explained, outside=new, title=title)
+    return explained
 
 
 def draw_bins_panel(
-    field: ContinuousAxis, effect: Effect, among: Sequence[Result], *, violins: bool, new: bool
-) -> None:
-    """Draw the bins that the curve is made of."""
+    field: ContinuousAxis, effect: Effect, among: Sequence[Result], *, violins: bool
+) -> list[Artist]:
+    """Draw the bins that the curve is made of; return what a legend explains."""
     ax, view = field.ax, field.view
     if is_constant(effect):
         # Show the local effects of the one value of a feature where they are known.
         if np.isfinite(effect.mean).any():
-            marks.draw_zero_line(OrientedAxes(ax))
+            OrientedAxes(ax).draw_zero_line()
             ax.plot(effect.edges[:1], effect.mean[:1], "o", color=style.EFFECT, gid="rhale:bars")
             draw_whiskers(ax, effect)
             canvas.fit_limits(ax, strip=False)
         else:
             ax.tick_params(left=False, labelleft=False)
-        return
-    # Draw bars, whiskers, violins and gaps; return what a legend explains.
-    marks.draw_zero_line(OrientedAxes(ax))
+        return []
+    OrientedAxes(ax).draw_zero_line()
     explained = draw_bin_bars(ax, effect, view) + draw_whiskers(ax, effect, view)
     if violins:
         explained += draw_bin_rows(ax, effect, view)
@@ -234,24 +275,32 @@ def draw_bins_panel(
     clip_slope_axis(ax, effect, view)
     if is_negligible_effect(effect, among):
         keep_in_proportion(field.oriented, among, per=float(np.ptp(effect.edges)))
-    canvas.add_legend(ax, explained, outside=new)
+    return explained
 
 
 def draw_known_curve(
-    ax: Axes, effect: Effect, view: AxisView, center: Center, truth: Truth | None
+    field: PlotAxis, effect: Effect | LevelEffect, center: Center, truth: Truth | None
 ) -> list[Artist]:
-    """Draw a known curve, zero where the effect's curve is."""
+    """Draw a known curve, or known values of levels, zero where the effect's curve is."""
     if truth is None or is_constant(effect):
         return []
-    x = effect.places() if view.is_plain else view.places(effect)
-    if center == "mean" and effect.density == "rows" and effect.sample.x.size:
-        places, weights = effect.sample.x, effect.sample.weight
+    ax = field.oriented.ax
+    if isinstance(effect, LevelEffect):
+        known = np.asarray(truth(effect.edges if effect.is_number else effect.levels), dtype=float)
+        weights = {"mean": effect.share, "start": np.eye(1, known.size)[0]}
+        zero = np.average(known, weights=weights.get(center))
+        at = field.oriented.points(field.locate(effect, effect.edges), known - zero)
+        (line,) = ax.plot(*at.T, "x", label="truth", markersize=6)
     else:
-        places, weights = effect.fit.places(center)
-    zero = np.average(np.asarray(truth(places), dtype=np.float64), weights=weights)
-    (line,) = ax.plot(x, np.asarray(truth(x), dtype=np.float64) - zero, label="truth")
-    line.set(color=style.TRUTH, linestyle="--", linewidth=style.THIN_LINE, zorder=5)
-    line.set_gid("rhale:truth")
+        x = effect.places() if field.view.is_plain else field.view.places(effect)
+        if center == "mean" and effect.density == "rows" and effect.sample.x.size:
+            places, weight = effect.sample.x, effect.sample.weight
+        else:
+            places, weight = effect.fit.places(center)
+        zero = np.average(np.asarray(truth(places), dtype=np.float64), weights=weight)
+        (line,) = ax.plot(x, np.asarray(truth(x), dtype=np.float64) - zero, "--", label="truth")
+        line.set(linewidth=style.THIN_LINE)
+    line.set(color=style.TRUTH, zorder=5.5, gid="rhale:truth")
     return [line]
 
 
@@ -390,17 +439,143 @@ def violin(
     return np.column_stack([x, np.concatenate([levels, levels[::-1]])])
 
 
-def name_effect_axes(top: Axes | None, bottom: Axes | None, effect: Effect, center: Center) -> None:
-    """Name the axes of both panels, or of the one there is."""
-    name = ticks.axis_name(effect, style.LABEL_LENGTH)
-    words = [
-        "" if top is None else value_label([effect], center, canvas.letters(top, "height")),
-        "" if bottom is None else slope_label(effect, canvas.letters(bottom, "height")),
-    ]
+def draw_level_steps(field: CategoricalAxis, effect: LevelEffect, level: float) -> list[Artist]:
+    """Draw the steps between levels; nothing where there is one level."""
+    if is_constant(effect):
+        field.oriented.ax.set(xticks=[], yticks=[])
+        return []
+    # Draw the mean step between neighbouring levels, its spread and its uncertainty.
+    oriented, gap, width = field.oriented, np.diff(effect.edges), field.dot_width()
+    if field.is_crowded():
+        width = style.CLOSE_BAR * oriented.points_per_slot(field.layout)
+    half = student_quantile(level, effect.rows - 1) * effect.standard_error * gap
+    places, step = middles(field.layout.places), effect.step
+    path = Trace(places, step, effect.std * gap, step - half, step + half)
+    oriented.draw_zero_line()
+    (marks,) = oriented.ax.plot(*oriented.points(places, step).T, "D", color=style.EFFECT)
+    marks.set(markersize=0.55 * width, zorder=4, gid="rhale:steps", label="mean step")
+    explained: list[Artist] = [marks]
+    for stroke in oriented.draw_spread(path, width):
+        stroke.set(gid="rhale:whiskers", label="± std between rows")
+        explained.append(stroke)
+    explained += oriented.draw_ci(path, level, style.CAP_WIDTH * width)
+    field.oriented.fit(field.layout, strip=False)
+    return explained
+
+
+def name_effect_axes(
+    top: PlotAxis | None, bottom: PlotAxis | None, effect: Result, center: Center | None
+) -> None:
+    """Name the axes of both panels or of the one there is, and their places."""
+    words = ["", ""]
+    for field in (top, bottom):
+        if field is None:
+            continue
+        length = canvas.letters(
+            field.oriented.ax, "width" if field.oriented.horizontal else "height"
+        )
+        if field is top:
+            words[0] = value_label([effect], center, length)
+        elif effect.labels:  # shorter where there is little room
+            step = "step to the next level"
+            words[1] = folded_first(
+                [f"{step}, change of {in_sentence(effect)}", step], length, lines=3
+            )
+        else:
+            words[1] = slope_label(effect, length)
+        field.name_places(effect)
+    name = axis_name(effect, style.LABEL_LENGTH)
     if top is not None and bottom is not None:
-        label_pair(OrientedAxes(top), OrientedAxes(bottom), (words[0], words[1]), name)
-        return
-    for panel, word in zip((top, bottom), words, strict=True):
-        if panel is not None:
-            panel.set_xlabel(name, **LITERAL)
-            panel.set_ylabel(word, **LITERAL)
+        label_pair(top.oriented, bottom.oriented, (words[0], words[1]), name)
+    for field, word in zip((top, bottom), words, strict=True):
+        if field is None:
+            continue
+        if top is None or bottom is None:
+            label_one(field.oriented, name, word)
+        if field.oriented.ax.get_xlabel():
+            field.name_scale()
+
+
+# --- One effect among all: a sentence on its size, and an axis in proportion
+
+
+LEAST_SPAN = 0.4  # of an axis of values, by the largest importance: a tenth of what that takes
+IMPORTANCE_ROUNDING = 1e-9  # of the largest importance: rounding
+SMALL_SHARE = 0.001  # smaller ones are not told apart
+
+
+def largest_importance(results: Sequence[Result]) -> float:
+    """Importance of the largest effect; 0 where none is known."""
+    known = [result.importance for result in results if np.isfinite(result.importance)]
+    return max(known, default=0.0)
+
+
+def is_negligible_effect(result: Result, among: Sequence[Result]) -> bool:
+    """Tell whether an effect is nothing but rounding beside the largest one."""
+    return bool(result.importance < IMPORTANCE_ROUNDING * largest_importance(among))
+
+
+def describe_relative_importance(result: Result, among: Sequence[Result]) -> str:
+    """Say how important a feature is, beside the most important one; nothing where it is alone.
+
+    `among` holds all results of the same output, with this one.
+    """
+    largest = largest_importance(among)
+    if len(among) < 2 or not largest > 0 or not np.isfinite(result.importance):
+        return ""
+    share = result.importance / largest
+    if is_negligible_effect(result, among):
+        return "importance 0: no effect but rounding"
+    size = f"importance {number_with_error(result.importance, result.importance_error)}"
+    if share == 1:
+        return f"{size}, the most important of {len(among)} features"
+    percent = f"{write_share(share)}" if share >= 0.01 else f"{100 * share:.1f} %"
+    percent = percent if share >= SMALL_SHARE else f"less than {100 * SMALL_SHARE:g} %"
+    return f"{size}, {percent} of the most important feature"
+
+
+def keep_in_proportion(
+    oriented: OrientedAxes, among: Sequence[Result], *, per: float = 1.0
+) -> None:
+    """Let the axis of values reach over a tenth of what the largest effect takes, or more.
+
+    Where the axis shows slopes, `per` is the length over which the effect takes that.
+    """
+    low, high = oriented.value_limits
+    more = (LEAST_SPAN * largest_importance(among) / per - (high - low)) / 2
+    if more > 0:
+        oriented.limit_values(low - more, high + more)
+
+
+# --- Which panels a picture of one feature has: its curve, what it is made of, or both
+
+
+PANEL_KINDS = ("both", "curve", "bins")
+
+
+def choose_kind(
+    result: Result, kind: Kind | None, sort: Sort | None, ax: Axes | Sequence[Axes] | None
+) -> tuple[Kind, Sort | None]:
+    """Choose panels, and the order of levels that goes with them."""
+    # Steps lead from a level to the next in the order in which they were measured, so that
+    # levels which are sorted otherwise have none to show. Between two names there is one
+    # step, which their curve tells; so there is between two levels of any kind.
+    if kind is not None:
+        require_choice("kind", kind, PANEL_KINDS)
+    has_two = ax is not None and not isinstance(ax, Axes)
+    if kind is None and not has_two:
+        is_sorted = (sort or "effect") == "effect" if has_free_order(result) else sort == "effect"
+        is_one_step = len(result.labels) == 2
+        return ("curve" if (is_sorted and result.labels) or is_one_step else "both"), sort
+    if kind in ("curve", "bins") and has_two:
+        msg = f"kind={kind!r} draws one panel, and ax has several axes; give one of them"
+        raise BadSettingError(msg)
+    if kind == "curve":
+        return kind, sort
+    if result.labels and sort == "effect":
+        msg = (
+            f"the steps between the levels of {result.name!r} were measured in another order; "
+            "use sort='order' to show them, or kind='curve' with one Axes"
+        )
+        raise BadSettingError(msg)
+    return kind or "both", "order" if result.labels else sort

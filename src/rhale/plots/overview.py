@@ -9,7 +9,6 @@ import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.font_manager import FontProperties
-from matplotlib.ticker import MaxNLocator
 
 from rhale.effects.binning.partition import require_count
 from rhale.effects.curve import Center
@@ -17,12 +16,20 @@ from rhale.effects.listing import write_spread
 from rhale.effects.result import Result, Trace
 from rhale.errors import BadSettingError
 from rhale.output.number_format import MINUS_SIGN
-from rhale.plots import canvas, style, theme, ticks
+from rhale.output.picture_options import Limits, Scale, Sort
+from rhale.plots import canvas, style
 from rhale.plots.axes import Item, Layers, PlotAxis, make_plot_axis, read_item
-from rhale.plots.canvas import AxesArray, as_axes_array
+from rhale.plots.canvas import AxesArray
 from rhale.plots.categorical_axis import OrientedAxes
+from rhale.plots.effect import (
+    IMPORTANCE_ROUNDING,
+    is_negligible_effect,
+    keep_in_proportion,
+    largest_importance,
+)
 from rhale.plots.labels import (
     LITERAL,
+    axis_name,
     format_label_number,
     number_with_error,
     output_names,
@@ -30,17 +37,12 @@ from rhale.plots.labels import (
     value_label,
     wrapped,
 )
-from rhale.plots.proportion import (
-    IMPORTANCE_ROUNDING,
-    is_negligible_effect,
-    keep_in_proportion,
-    largest_importance,
-)
-from rhale.plots.view import PLAIN_VIEW, AxisView, Limits, Scale, Sort, read_view, require_known
+from rhale.plots.view import PLAIN_VIEW, AxisView, read_view, require_known
 from rhale.regions.plot import (
     RegionCurve,
     describe_briefly,
     draw_region_curves,
+    has_many_steps,
     make_key,
     name_regions,
     read_region_curves,
@@ -114,16 +116,18 @@ def read_feature(
     results: list[Result],
     layers: Layers,
     *,
-    smooth: bool = False,
+    smooth: bool | None = None,
     regions: bool = False,
     view: AxisView = PLAIN_VIEW,
 ) -> Panel:
     """Read what one panel shows: with `regions` their curves, where there is one output."""
+    has_regions = regions and len(results) == 1 and results[0].regions is not None
+    smooth = has_regions and has_many_steps(results[0]) if smooth is None else smooth
     items = [
         read_item(result, layers.center, layers.level, smooth=smooth, view=view)
         for result in results
     ]
-    if not (regions and len(results) == 1 and results[0].regions is not None):
+    if not has_regions:
         return Panel(title, items, view=view)
     curves = read_region_curves(results[0], layers, smooth=smooth, view=view)
     return Panel(title, items, tuple(curves), view)
@@ -208,7 +212,7 @@ def write_effect_importance(feature: Panel, among: Sequence[Result]) -> str:
 
 def name_curves(ax: Axes, feature: Panel, labels: Sequence[str]) -> None:
     """Name the curves of regions above a small panel."""
-    if not theme.current().legend:
+    if not style.current().legend:
         return
     common, curves = feature.items[0], feature.curves
     lines = [make_key(curve, 4.0, is_point=curve.is_point(common)) for curve in curves]
@@ -242,7 +246,7 @@ def plot_all(
     top: int | None = None,
     center: Center = "mean",
     level: float = 0.95,
-    smooth: bool = False,
+    smooth: bool | None = None,
     regions: bool = False,
     limits: Limits = None,
     xscale: Scale | Mapping[str, Scale] = "auto",
@@ -268,8 +272,8 @@ def plot_all(
         Where the curves are zero.
     level : float
         Of the interval of the mean.
-    smooth : bool
-        As in `plot_effect`.
+    smooth : bool, optional
+        As in `plot_effect`; with `regions` as in `plot_regions`.
     regions : bool
         Draw the curves of regions as `plot_regions` does, where there are some, and name them
         above their panel; of one output.
@@ -310,30 +314,52 @@ def plot_all(
     groups = {name: group for name, group in groups.items() if name in largest}
     require_known(limits, "limits", list(groups))
     require_known(xscale, "xscale", list(groups))
+    layers = Layers(center, level)
     kept = [
         read_feature(
             group[0].captions.axis(name),
             group,
-            Layers(center, level),
+            layers,
             smooth=smooth,
             regions=regions,
             view=read_view(group, limits, xscale, sort, alone=False),
         )
         for name, group in groups.items()
     ]
-    panels = open_feature_panels(axes, kept, columns, sharey=sharey)
-    explained: list[Artist] = []
-    for ax, feature in zip(panels, kept, strict=True):
-        explained += draw_effect_panel(ax, feature, outputs, level)
-        write_effect_title(ax, feature, effects)
-    explained += set_panel_ylim(panels, kept, sharey=sharey)
     note = some_of(len(kept), len({effect.name for effect in effects}), "features", ": the largest")
     n_outputs = len({effect.output for effect in effects})
     note += some_of(len(outputs), n_outputs, "outputs", ": the largest")
-    length = canvas.frame_letters(panels[0], new=axes is None)
-    label = value_label(effects, center, length, each=len(outputs) > 1)
-    write_panel_labels(panels, explained, label, ", ".join(note), new=axes is None)
+    panels = open_feature_panels(axes, kept, columns, sharey=sharey)
+    draw_panels(
+        panels, kept, effects, outputs, layers, ", ".join(note), sharey=sharey, new=axes is None
+    )
     return panels
+
+
+def draw_panels(
+    panels: AxesArray,
+    kept: Sequence[Panel],
+    effects: Sequence[Result],
+    outputs: list[str],
+    layers: Layers,
+    note: str,
+    *,
+    sharey: bool,
+    new: bool,
+) -> None:
+    """Draw small panels, and what is said once for all of them.
+
+    Each shows all of the `outputs`, or one where there are none.
+    """
+    explained: list[Artist] = []
+    for ax, feature in zip(panels, kept, strict=True):
+        shown = outputs or [feature.first.output]
+        explained += draw_effect_panel(ax, feature, shown, layers.level)
+        write_effect_title(ax, feature, effects)
+    explained += set_panel_ylim(panels, kept, sharey=sharey)
+    length = canvas.frame_letters(panels[0], new=new)
+    label = value_label(effects, layers.center, length, each=len(outputs) != 1)
+    canvas.label_grid(panels, explained, label, note, new=new)
 
 
 def main_outputs(effects: Sequence[Result]) -> list[str]:
@@ -380,44 +406,12 @@ def open_feature_panels(
     sharey: bool,
 ) -> AxesArray:
     """Make the panels, or take them from the caller."""
-    n_panels = len(features)
-    if axes is None:
-        most = MOST_COLUMNS if any(feature.curves for feature in features) else n_panels
-        chosen = columns or min(most, choose_columns(n_panels))
-        # Make a figure with a panel for each feature; it grows with their number.
-        n_panels = len(features)
-        figure = canvas.new_figure(figure_size(features, chosen))
-        places = figure.add_gridspec(-(-n_panels // chosen), chosen)
-        panels: list[Axes] = []
-        for index in range(n_panels):
-            first = panels[0] if sharey and panels else None
-            ax = figure.add_subplot(places[index // chosen, index % chosen], sharey=first)
-            ax.tick_params(labelsize=style.NUMBER_TEXT, labelleft=not sharey or index % chosen == 0)
-            ax.xaxis.set_major_locator(MaxNLocator(4 if chosen > 2 else 6))
-            ax.xaxis.get_offset_text().set_fontsize(style.NUMBER_TEXT)
-            if first is None:
-                ax.yaxis.set_major_locator(MaxNLocator(5))
-                canvas.write_plain_numbers(ax, 4)
-            panels.append(ax)
-        return as_axes_array(panels)
-    given = [axes] if isinstance(axes, Axes) else np.asarray(list(axes), dtype=object).ravel()
-    if len(given) < n_panels:
-        msg = f"{n_panels} features need as many axes; found {len(given)}. Or set top"
-        raise BadSettingError(msg)
-    return as_axes_array(given[:n_panels])
-
-
-def choose_columns(n_panels: int) -> int:
-    """Choose how many panels stand in a row: few gaps in the last one, wide if there are many.
-
-    Examples
-    --------
-    >>> [choose_columns(n) for n in (1, 2, 4, 8, 9, 10, 40)]
-    [1, 2, 2, 4, 3, 5, 5]
-    """
-    if n_panels <= 4:
-        return {4: 2}.get(n_panels, n_panels)
-    return min((3, 4) if n_panels < 10 else (4, 5), key=lambda c: (-n_panels % c, -c))
+    if axes is not None:
+        return canvas.take_axes(axes, len(features))
+    most = MOST_COLUMNS if any(feature.curves for feature in features) else len(features)
+    columns = columns or min(most, canvas.choose_columns(len(features)))
+    size, ticks = figure_size(features, columns), 4 if columns > 2 else 6
+    return canvas.open_grid(len(features), columns, size, sharey=sharey, ticks=ticks)
 
 
 def figure_size(features: Sequence[Panel], columns: int) -> tuple[float, float]:
@@ -455,7 +449,7 @@ def y_reach(features: Sequence[Panel], *, several: bool) -> tuple[float, float]:
     return max(low - room, bottom), min(high + room, top)
 
 
-def set_panel_ylim(panels: AxesArray, features: list[Panel], *, sharey: bool) -> list[Artist]:
+def set_panel_ylim(panels: AxesArray, features: Sequence[Panel], *, sharey: bool) -> list[Artist]:
     """Set the y axes, and mark where the spread goes on beyond them."""
     several = any(len(feature.items) > 1 for feature in features)
     results = [item.result for feature in features for item in feature.items]
@@ -494,23 +488,6 @@ def mark_cut(ax: Axes, path: Trace) -> list[Artist]:
     return marks[:1]
 
 
-def write_panel_labels(
-    panels: AxesArray, explained: list[Artist], label: str, note: str, *, new: bool
-) -> None:
-    """Write what is said once for all panels: the y axis and the legend."""
-    once = list({str(artist.get_label()): artist for artist in reversed(explained)}.values())[::-1]
-    if not new:
-        panels[0].set_ylabel(label, **LITERAL)
-        if panels[0].get_legend() is None:  # names of regions are the first to be needed
-            canvas.add_legend(panels[0], once, outside=False, title=note)
-        return
-    figure = panels[0].figure
-    line = label.replace("\n", " ")
-    label = line if len(line) <= canvas.frame_letters(panels[0], new=True) else label
-    figure.supylabel(label, fontsize=style.NAME_TEXT, **LITERAL)
-    canvas.add_figure_legend(figure, once, title=note)
-
-
 # --- All outputs for one feature: one small panel each, one y axis, one legend
 
 
@@ -522,7 +499,7 @@ def plot_outputs(
     sharey: bool = True,
     center: Center = "mean",
     level: float = 0.95,
-    smooth: bool = False,
+    smooth: bool | None = None,
     regions: bool = False,
     limits: Limits = None,
     xscale: Scale = "auto",
@@ -570,17 +547,10 @@ def plot_outputs(
     features = [read_feature(names[e.output], [e], layers, **options) for e in effects]
     kept = features[: MAX_FEATURE_PANELS if axes is None else None]
     panels = open_feature_panels(axes, kept, columns, sharey=sharey)
-    explained: list[Artist] = []
-    for ax, feature in zip(panels, kept, strict=True):
-        explained += draw_effect_panel(ax, feature, [feature.first.output], level)
-        write_effect_title(ax, feature, effects)
-    explained += set_panel_ylim(panels, kept, sharey=sharey)
     note = ", ".join(some_of(len(kept), len(features), "outputs"))
-    length = canvas.frame_letters(panels[0], new=axes is None)
-    label = value_label(effects, center, length, each=True)
-    write_panel_labels(panels, explained, label, note, new=axes is None)
+    draw_panels(panels, kept, effects, [], layers, note, sharey=sharey, new=axes is None)
     # Write the name of the feature once, above all panels.
-    name = ticks.axis_name(effects[0], style.LABEL_LENGTH)
+    name = axis_name(effects[0], style.LABEL_LENGTH)
     if axes is None:
         panels[0].figure.suptitle(name, fontsize="medium", **LITERAL)
     else:

@@ -14,19 +14,14 @@ from rhale.effects.profile import Profile, differentiate
 from rhale.effects.result import Result, Trace, is_constant
 from rhale.effects.spread import choose_rows_evenly
 from rhale.errors import BadSettingError
-from rhale.plots import canvas, marks, style, ticks
-from rhale.plots.axes import CategoricalAxis, ContinuousAxis, Layers, read_item
-from rhale.plots.categorical_axis import (
-    add_levels_legend,
-    label_oriented_axes,
-    lay_out_levels,
-    new_oriented_axes,
-)
-from rhale.plots.labels import LITERAL, slope_label, value_label
-from rhale.plots.proportion import describe_relative_importance, keep_in_proportion
-from rhale.plots.row_curves import tell_chosen
-from rhale.plots.view import PLAIN_VIEW, AxisView, Limits, Scale, Sort, read_view
-from rhale.stats.arrays import FloatArray
+from rhale.output.picture_options import Limits, Scale, Sort
+from rhale.plots import canvas, style
+from rhale.plots.axes import CategoricalAxis, ContinuousAxis, PlotAxis, open_plot_axis, read_item
+from rhale.plots.categorical_axis import add_levels_legend, label_oriented_axes
+from rhale.plots.effect import describe_relative_importance, keep_in_proportion
+from rhale.plots.labels import LITERAL, slope_label
+from rhale.plots.row_curves import DASH, tell_chosen
+from rhale.plots.view import PLAIN_VIEW, AxisView, read_view
 from rhale.stats.distributions import student_quantile
 
 MEANS = {"pdp": "partial dependence", "ice": "partial dependence", "mplot": "mean of rows near x"}
@@ -41,7 +36,7 @@ def plot_profile(
     derivatives: bool = False,
     level: float = 0.95,
     max_curves: int = 200,
-    smooth: bool = False,  # noqa: ARG001
+    smooth: bool | None = None,  # noqa: ARG001
     limits: Limits = None,
     xscale: Scale = "auto",
     sort: Sort | None = None,
@@ -66,7 +61,7 @@ def plot_profile(
     max_curves : int
         Largest number of single rows drawn, chosen evenly along the feature. The legend says
         how many of those kept are drawn.
-    smooth : bool
+    smooth : bool, optional
         Changes nothing: averages of predictions are drawn as they are.
     limits, xscale, sort, among
         As in `plot_effect`.
@@ -98,94 +93,76 @@ def plot_profile(
             "there is; bins come with method='rhale', 'ale' or 'dale'"
         )
         raise BadSettingError(msg)
-    view = read_view([profile], limits, xscale, sort)
-    if profile.labels and not derivatives:
-        layers = Layers(center, level, among=among)
-        return plot_level_profile(profile, ax, view, layers, max_curves)
-    new = ax is None
-    ax = canvas.new_axes(style.PROFILE_SIZE) if ax is None else ax
-    item, field = read_item(profile, center, level, view=view), ContinuousAxis(ax, view=view)
+    view, new = read_view([profile], limits, xscale, sort), ax is None
+    if derivatives:
+        field: PlotAxis = ContinuousAxis(
+            canvas.new_axes(style.PROFILE_SIZE) if ax is None else ax, view=view
+        )
+    else:
+        field = open_plot_axis([profile], ax, view)
+    item, ax = read_item(profile, center, level, view=view), field.oriented.ax
     if is_constant(profile):
         field.draw_constant([item], level)
-        marks.draw_missing_result(ax, profile, item.missing, level)
+        field.draw_aside([item], level)
     else:
-        path = slope_trace(profile, level, view) if derivatives else item.path
-        curves = single_rows(profile, center, derivatives=derivatives)
-        explained = draw_mean(field, profile, path, derivatives=derivatives)
-        # Draw the curves of single rows, thin, evenly chosen along the feature.
-        chosen = choose_rows_evenly(profile.curve_x, max_curves)
-        if chosen.size:
-            some = tell_chosen(chosen.size, len(profile.curves))
-            x, ends = profile.grid, field.view.ends(profile)
-            if field.view.limits is not None:
-                x = np.union1d(x[field.view.shows(x)], ends)
-            paths = [np.column_stack([x, np.interp(x, profile.grid, c)]) for c in curves[chosen]]
-            explained += add_thin_curves(field.ax, paths, some)
-        explained += field.draw_spread(path) + field.draw_ci(path, level)
+        if isinstance(field, CategoricalAxis):
+            field.set_apart()
+        if derivatives:
+            item = item._replace(path=slope_trace(profile, level, view), missing=None)
+        explained = field.draw_one(
+            item, "mean slope" if derivatives else MEANS[profile.method], level
+        )
+        if profile.method == "mplot" and isinstance(field, ContinuousAxis):
+            # A marginal plot shows its points, as each has rows of its own.
+            explained[0].set(marker="o", markersize=3.5)
+        explained[1:1] = draw_thin_curves(
+            field, profile, center, max_curves, derivatives=derivatives
+        )
         explained += field.draw_counts(profile)
-        if not derivatives:
-            marks.draw_missing_result(ax, profile, item.missing, level)
+        field.draw_aside([item], level)
         field.fit()
         keep_in_proportion(field.oriented, () if derivatives else among)
         title = describe_relative_importance(profile, among) if new else ""
-        canvas.add_legend(ax, explained, outside=new, title=title)
+        add_levels_legend(field.oriented, explained, new=new, title=title)
     field.name_places(profile)
-    ax.set_xlabel(ticks.axis_name(profile, style.LABEL_LENGTH), **LITERAL)
-    length = canvas.letters(ax, "height")
-    words = slope_label(profile, length) if derivatives else value_label([profile], center, length)
-    ax.set_ylabel(words, **LITERAL)
+    label_oriented_axes(field.oriented, [profile], center)
+    if derivatives:
+        ax.set_ylabel(slope_label(profile, canvas.letters(ax, "height")), **LITERAL)
     field.name_scale()
     return ax
 
 
-def plot_level_profile(
-    profile: Profile,
-    ax: Axes | None,
-    view: AxisView,
-    layers: Layers,
-    max_curves: int,
-) -> Axes:
-    """Draw a profile of levels: dots instead of lines."""
-    layout, (center, level, *_, among) = lay_out_levels([profile], view.order), layers
-    oriented = new_oriented_axes(layout, ax)
-    field, item = CategoricalAxis(oriented, layout), read_item(profile, center, level)
-    if is_constant(profile):
-        field.draw_constant([item], level)
+def draw_thin_curves(
+    field: PlotAxis, profile: Profile, center: Center | None, most: int, *, derivatives: bool
+) -> list[Artist]:
+    """Draw the curves of single rows, thin, evenly chosen along the feature; return them for a legend.
+
+    Rows are joined along numbers; at levels that are names each is a dash at every level.
+    """
+    chosen = choose_rows_evenly(profile.curve_x, most)
+    if not (chosen.size and profile.curves.size):
+        return []
+    every = profile.dice() if derivatives else profile.ice(center=center)
+    curves, oriented, x = every[chosen], field.oriented, profile.grid
+    if isinstance(field, ContinuousAxis):
+        if field.view.limits is not None:
+            x = np.union1d(x[field.view.shows(x)], field.view.ends(profile))
+        paths = [np.column_stack([x, np.interp(x, profile.grid, curve)]) for curve in curves]
+    elif field.layout.is_number:
+        paths = [oriented.points(field.layout.places, curve) for curve in curves]
     else:
-        field.set_apart()
-        explained = field.draw_one(item, MEANS[profile.method], level)
-        # Draw single rows: a dash at every level; rows are joined where levels are numbers.
-        curves = single_rows(profile, center, derivatives=False)
-        chosen = choose_rows_evenly(profile.curve_x, max_curves)
-        if chosen.size:
-            some = tell_chosen(chosen.size, len(profile.curves))
-            if layout.is_number:
-                paths = [oriented.points(layout.places, curve) for curve in curves[chosen]]
-            else:
-                ends = layout.locate(profile, profile.grid)[:, None] + 0.3 * layout.gap * np.array(
-                    [-1.0, 1.0]
-                )
-                paths = [
-                    oriented.points(end, np.full(2, value))
-                    for curve in curves[chosen]
-                    for end, value in zip(ends, curve, strict=True)
-                ]
-            explained += add_thin_curves(oriented.ax, paths, some)
-        explained += field.draw_counts(profile)
-        field.fit()
-        keep_in_proportion(oriented, among)
-        title = describe_relative_importance(profile, among) if ax is None else ""
-        add_levels_legend(oriented, explained, new=ax is None, title=title)
-    field.name_places(profile)
-    label_oriented_axes(oriented, [profile], center)
-    return oriented.ax
-
-
-def single_rows(profile: Profile, center: Center | None, *, derivatives: bool) -> FloatArray:
-    """Curves of the kept rows, shape (n_curves, n_points); none where none were kept."""
-    if profile.curves.size == 0:
-        return profile.curves
-    return profile.dice() if derivatives else profile.ice(center=center)
+        half = DASH * field.layout.gap * np.array([-1.0, 1.0])
+        ends = field.locate(profile, profile.grid)[:, None] + half
+        paths = [
+            oriented.points(end, np.full(2, value))
+            for curve in curves
+            for end, value in zip(ends, curve, strict=True)
+        ]
+    rows = LineCollection(paths, colors=style.SINGLE_ROW, linewidths=style.HAIR_LINE)
+    rows.set(alpha=style.ROW_ALPHA, zorder=0.8, gid="rhale:rows")
+    rows.set_label(tell_chosen(chosen.size, len(profile.curves)))
+    oriented.ax.add_collection(rows)
+    return [rows]
 
 
 def slope_trace(profile: Profile, level: float, view: AxisView = PLAIN_VIEW) -> Trace:
@@ -199,22 +176,3 @@ def slope_trace(profile: Profile, level: float, view: AxisView = PLAIN_VIEW) -> 
     seen = view.shows(profile.grid)
     path = (profile.grid, slope, spread, slope - half, slope + half)
     return Trace(*(part[seen] for part in path))
-
-
-def draw_mean(
-    field: ContinuousAxis, profile: Profile, path: Trace, *, derivatives: bool
-) -> list[Artist]:
-    """Draw the mean; a marginal plot shows its points, as each has rows of its own."""
-    label = "mean slope" if derivatives else MEANS[profile.method]
-    line = field.draw_curve(path, label, style.ALONE)
-    if profile.method == "mplot":
-        line.set(marker="o", markersize=3.5)
-    return [line]
-
-
-def add_thin_curves(ax: Axes, paths: list[FloatArray], label: str) -> list[Artist]:
-    """Draw thin lines."""
-    rows = LineCollection(paths, colors=style.SINGLE_ROW, linewidths=style.HAIR_LINE)
-    rows.set(alpha=style.ROW_ALPHA, zorder=0.8, gid="rhale:rows", label=label)
-    ax.add_collection(rows)
-    return [rows]

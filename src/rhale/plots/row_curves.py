@@ -28,7 +28,7 @@ from rhale.errors import BadSettingError
 from rhale.naming import find_feature, near_names
 from rhale.output.times import format_axis_value
 from rhale.plots import style
-from rhale.plots.axes import CategoricalAxis, ContinuousAxis, Item
+from rhale.plots.axes import CategoricalAxis, ContinuousAxis, Item, PlotAxis
 from rhale.plots.labels import fit_name, format_label_number
 from rhale.regions.partners import Partners
 from rhale.stats.arrays import FloatArray
@@ -38,6 +38,9 @@ COLOUR_QUANTILES = (0.05, 0.5, 0.95)  # of the values that colours tell apart: l
 ON_LIGHT, ON_DARK = (0.0, 0.85), (0.35, 1.0)  # of the colour map: what is seen on the paper
 MAX_COLOURED_LEVELS = 7  # that have a colour of their own
 DASH = 0.3  # half of a dash, by the distance of two levels
+
+
+RowPath = tuple[int, bool, FloatArray]  # the row, whether it was measured there, points
 
 
 class RowColors(NamedTuple):
@@ -66,8 +69,8 @@ def choose_color(color: Any, features: Sequence[str], partners: Partners | None)
         counting = [one.feature for one in partners if one.counts and one.feature in features]
         if not counting:
             msg = (
-                f"color=True takes the feature with which the spread of {partners.feature!r} goes, "
-                f"and it goes with none; name one, such as color={features[0]!r}, or draw the rows "
+                f"color=True takes the feature that accounts for most of the spread of "
+                f"{partners.feature!r}, and none does; name one, such as color={features[0]!r}, or draw the rows "
                 "in one colour: rows=50"
             )
             raise BadSettingError(msg)
@@ -107,7 +110,7 @@ def read_drawn_rows(
     if effect.row_spread is None or not curves.row.size:
         msg = (
             f"rows={n_rows}: no curves of single rows were kept of {name!r}, as they come with a "
-            "model that can be asked; rhale.effect has none, nor have files of earlier versions "
+            "model that can be queried; rhale.effect has none, nor have files of earlier versions "
             "and the effects of regions: call rhale.explain(model, table), and leave rows out here"
         )
         raise BadSettingError(msg)
@@ -149,41 +152,43 @@ def tell_chosen(n_chosen: int, n_kept: int) -> str:
     return f"{n_chosen} of {n_kept} rows" if n_chosen < n_kept else f"{n_kept} rows"
 
 
-def draw_along(field: ContinuousAxis, item: Item, rows: DrawnRows | None) -> list[Artist]:
-    """Draw rows along numbers; return what a legend explains."""
-    # How far a row is off the mean curve changes evenly between two places, so that its own
-    # curve has the bends and steps of the mean curve there.
+def draw_row_curves(field: PlotAxis, item: Item, rows: DrawnRows | None) -> list[Artist]:
+    """Draw curves of single rows; return what a legend explains."""
     if rows is None:
         return []
-    paths: list[tuple[int, bool, FloatArray]] = []
+    if isinstance(field, ContinuousAxis):
+        return add_paths(field.ax, rows, paths_along(item, rows))
+    return add_paths(field.oriented.ax, rows, paths_at_levels(field, item.result, rows))
+
+
+def paths_along(item: Item, rows: DrawnRows) -> list[RowPath]:
+    """Curves of rows along numbers."""
+    # How far a row is off the mean curve changes evenly between two places, so that its own
+    # curve has the bends and steps of the mean curve there.
+    paths = []
     for i, start, stop, is_known in stretches(rows.curves):
         path = cut_path(item.path.x, item.path.curve, *rows.places[[start, stop]])
         path[:, 1] += np.interp(path[:, 0], rows.places, rows.off[i])
         if len(path) > 1:
             paths.append((i, is_known, path))
-    return add_paths(field.ax, rows, paths)
+    return paths
 
 
-def draw_levels(
-    field: CategoricalAxis, effect: LevelEffect, rows: DrawnRows | None
-) -> list[Artist]:
-    """Draw rows at levels: joined where these have an order, and stand in it; else dashes."""
-    if rows is None:
-        return []
+def paths_at_levels(field: CategoricalAxis, effect: Result, rows: DrawnRows) -> list[RowPath]:
+    """Curves of rows at levels: joined where these have an order, and stand in it; else dashes."""
     layout, oriented, heights = field.layout, field.oriented, rows.curves.heights
     places = layout.locate(effect, rows.places)
     if not has_free_order(effect) and bool(np.all(np.diff(places) > 0)):
-        paths = [
+        return [
             (i, known, oriented.points(places[start : stop + 1], heights[i, start : stop + 1]))
             for i, start, stop, known in stretches(rows.curves)
         ]
-        return add_paths(oriented.ax, rows, paths)
     half, first, last = (
         DASH * layout.gap * np.array([-1.0, 1.0]),
         rows.curves.first,
         rows.curves.last,
     )
-    paths = [
+    return [
         (
             i,
             bool(first[i] <= k <= last[i]),
@@ -192,7 +197,6 @@ def draw_levels(
         for i in range(len(heights))
         for k, place in enumerate(places)
     ]
-    return add_paths(oriented.ax, rows, paths)
 
 
 def stretches(curves: ShownRows) -> Iterator[tuple[int, int, int, bool]]:
@@ -215,9 +219,7 @@ def cut_path(x: FloatArray, y: FloatArray, low: float, high: float) -> FloatArra
     return np.column_stack([at, heights])
 
 
-def add_paths(
-    ax: Axes, rows: DrawnRows, paths: Sequence[tuple[int, bool, FloatArray]]
-) -> list[Artist]:
+def add_paths(ax: Axes, rows: DrawnRows, paths: Sequence[RowPath]) -> list[Artist]:
     """Draw parts of curves (row, whether measured, points), thin; the axes follow measured ones."""
     # Colours of the rows, and what the legend says of them.
     colours: list[Any] = [style.SINGLE_ROW] * rows.curves.row.size

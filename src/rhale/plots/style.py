@@ -1,17 +1,286 @@
-"""Colours, dashes and sizes of every plot. Nothing here is set globally.
-
-What a style may change is read from the theme that holds when it is asked for, see `__getattr__`.
-"""
+"""What pictures look like: colours, dashes and sizes, and the theme that a style changes for a block."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ContextDecorator, ExitStack, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, cast
 
-from matplotlib.colors import LinearSegmentedColormap
+import matplotlib as mpl
+import numpy as np
+from matplotlib.colors import LinearSegmentedColormap, is_color_like
 
+from rhale.errors import BadSettingError
+from rhale.naming import near_names
 from rhale.output import colours
-from rhale.plots import theme
+from rhale.output.picture_options import Colors
+
+MOST_INCHES = 100.0
+DARK_BACKGROUND, LIGHT, PALE = (
+    "#16181D",
+    "#E8E8E8",
+    "#9AA0AA",
+)  # paper, letters, notes of a dark picture
+
+
+@dataclass(frozen=True)
+class Theme:
+    """What pictures look like, as far as a style may change it."""
+
+    # effect, spread, interval, rows, between: colours of the mean, of how rows differ, of how
+    # well the mean is known, of where rows are, and of how trainings differ.
+    effect: str = colours.EFFECT_COLOUR
+    spread: str = colours.SPREAD_COLOUR
+    interval: str = colours.UNCERTAINTY_COLOUR
+    rows: str = colours.ROW_COUNT_COLOUR
+    between: str = colours.BETWEEN_COLOUR
+    # truth, single, common, notes, zero, halo: of a known curve, of single rows, of all rows
+    # where those of some are drawn, of small letters, of the line of no effect, and of what
+    # lies behind letters on colours.
+    truth: str = "#000000"
+    single: str = "#777777"
+    common: str = "#777777"
+    notes: str = "#555555"
+    zero: str = "#B0B0B0"
+    halo: str = "#FFFFFFB0"
+    # of several curves in one panel: outputs, regions, models; none keeps the usual ones.
+    curves: tuple[str, ...] = ()
+    # of an effect that changes gradually, from low to high
+    thirds: tuple[str, ...] = colours.THIRD_COLOURS
+    lines: float = 1.0  # lines, size: widths of lines and inches of new figures, by the usual ones.
+    size: float = 1.0
+    figsize: tuple[float, float] | None = None  # inches of new figures
+    legend: bool = True  # whether pictures have one
+
+
+SEVERAL = ("curves", "thirds")
+ROLES = tuple(f.name for f in fields(Theme) if f.type == "str" or f.name in SEVERAL)
+
+# Changes of the theme, and settings of Matplotlib that go with them.
+STYLES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "paper": (
+        {"lines": 0.8, "size": 0.8},
+        {
+            "font.size": 8.0,
+            "axes.linewidth": 0.6,
+            "xtick.major.width": 0.6,
+            "ytick.major.width": 0.6,
+            "savefig.dpi": 300,
+            "pdf.fonttype": 42,  # letters that journals can search and edit
+            "ps.fonttype": 42,
+        },
+    ),
+    "slides": (
+        {"lines": 1.5, "size": 1.25},
+        {"font.size": 14.0, "axes.linewidth": 1.2, "savefig.dpi": 150},
+    ),
+    "dark": (
+        {
+            "effect": "#4FB3F0",
+            "spread": "#2BC79A",
+            "interval": "#FF8A47",
+            "rows": "#8A8F99",
+            "between": "#E79AC4",
+            "truth": LIGHT,
+            "single": PALE,
+            "common": PALE,
+            "notes": "#B4B9C2",
+            "zero": "#5A606B",
+            "halo": "#16181DB0",
+            "curves": (
+                *("#4FB3F0", "#F5B83D", "#E07BB0", "#9BE15D"),
+                *("#C9A0FF", "#FF8A47", "#5FE0D0", "#E8E8E8"),
+            ),
+            "thirds": ("#2F7FB8", "#6DBBEE", "#CBE8FF"),
+        },
+        {
+            **dict.fromkeys(
+                ("figure.facecolor", "axes.facecolor", "savefig.facecolor"), DARK_BACKGROUND
+            ),
+            **dict.fromkeys(("text.color", "axes.labelcolor", "axes.titlecolor"), LIGHT),
+            **dict.fromkeys(("xtick.color", "ytick.color", "axes.edgecolor"), PALE),
+            **dict.fromkeys(("xtick.labelcolor", "ytick.labelcolor"), LIGHT),
+            "legend.facecolor": DARK_BACKGROUND,
+            "legend.edgecolor": PALE,
+        },
+    ),
+}
+DEFAULT_THEME = Theme()
+_THEME: ContextVar[Theme] = ContextVar("rhale theme", default=DEFAULT_THEME)
+
+
+def current() -> Theme:
+    """Return the theme of this thread or task; others have their own."""
+    return _THEME.get()
+
+
+@contextmanager
+def changed(**changes: Any) -> Iterator[None]:
+    """Let pictures look otherwise inside of the block."""
+    token = _THEME.set(replace(current(), **changes))
+    try:
+        yield
+    finally:
+        _THEME.reset(token)
+
+
+class Style(ContextDecorator):
+    """What `style` gives back: pictures inside of its `with` block have the style."""
+
+    def __init__(self, changes: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
+        self.changes, self.settings = changes, settings
+        self.opened: list[ExitStack] = []  # one for each block that is open: they may be nested
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            stack.enter_context(mpl.rc_context(cast(Any, self.settings)))
+            stack.enter_context(changed(**self.changes))
+            self.opened.append(stack.pop_all())
+        return self
+
+    def __exit__(self, *failed: object) -> None:
+        self.opened.pop().close()
+
+    def __repr__(self) -> str:
+        return "<a style of pictures, for a block: with rhale.style(...): fx.plot()>"
+
+
+def style(
+    *styles: Any,
+    colors: Colors | None = None,
+    figsize: tuple[float, float] | None = None,
+    legend: bool | None = None,
+    rc: Mapping[str, Any] | None = None,
+) -> Style:
+    """Draw pictures in a style, inside of a `with` block: `rhale.style`.
+
+    Parameters
+    ----------
+    *styles : {"paper", "slides", "dark"} or mapping
+        Small letters and figures for print; large letters and thick lines; light on dark. Several
+        add up, the last wins. None changes only what follows. A mapping holds roles of colours,
+        the arguments below, or settings of Matplotlib: {"effect": "black", "font.size": 9}.
+    colors : str, sequence or mapping, optional
+        As in `Explanation.plot`.
+    figsize : pair of float, optional
+        Width and height of new figures in inches.
+    legend : bool, optional
+        Whether pictures have a legend.
+    rc : mapping, optional
+        Settings of Matplotlib besides, such as {"font.family": "serif"}.
+
+    Returns
+    -------
+    context manager
+        Also a decorator of functions that draw.
+
+    Notes
+    -----
+    Nothing stays behind the block, and blocks may be nested. Colours and sizes of `rhale` hold for
+    this thread alone; letters and backgrounds are settings of Matplotlib, and reach as far as those
+    of `matplotlib.rc_context`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import rhale
+    >>> x = np.linspace(0, 1, 200)
+    >>> effect = rhale.effect(x, 2 * x, name="age")
+    >>> with rhale.style("paper", colors="black"):
+    ...     ax = effect.plot(kind="curve")
+    >>> ax.get_lines()[-1].get_color()
+    'black'
+    """
+    changes: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
+    named: dict[str, Any] = {"colors": colors, "figsize": figsize, "legend": legend, "rc": rc}
+    for one in (*styles, {name: given for name, given in named.items() if given is not None}):
+        if not isinstance(one, Mapping):
+            if not isinstance(one, str) or one not in STYLES:
+                msg = f"there is no style {one!r}; {near_names(str(one), list(STYLES))}"
+                raise BadSettingError(msg)
+            changes |= STYLES[one][0]
+            settings |= STYLES[one][1]
+            continue
+        for name, given in one.items():
+            if name in ROLES or name == "colors":
+                changes |= read_colors({name: given} if name in ROLES else given)
+            elif name in ("figsize", "legend"):
+                changes[name] = (
+                    require_size(given) if name == "figsize" else require_flag(name, given)
+                )
+            elif name == "rc" or name in mpl.rcParams:
+                settings |= given if name == "rc" else {name: given}
+            else:
+                known = [*named, *ROLES]
+                msg = (
+                    f"a style has no setting {name!r}, and Matplotlib has none of that name; "
+                    f"{near_names(str(name), known, limit=len(known))}"
+                )
+                raise BadSettingError(msg)
+    return Style(changes, settings)
+
+
+def require_size(figsize: Any) -> tuple[float, float]:
+    """Refuse what is no width and height in inches."""
+    try:
+        width, height = (float(side) for side in figsize)
+    except (TypeError, ValueError):
+        width = height = 0.0
+    if not (0 < width <= MOST_INCHES and 0 < height <= MOST_INCHES):
+        msg = f"figsize={figsize!r} is no width and height in inches, such as (6.4, 4)"
+        raise BadSettingError(msg)
+    return width, height
+
+
+def require_flag(name: str, flag: Any) -> bool:
+    """Refuse what is neither True nor False."""
+    if not isinstance(flag, bool | np.bool_):
+        msg = f"{name}={flag!r} is neither True nor False"
+        raise BadSettingError(msg)
+    return bool(flag)
+
+
+def read_colors(colors: Colors | None) -> dict[str, Any]:
+    """Read what colours are asked for as changes of the theme."""
+    if colors is None:
+        return {}
+    if isinstance(colors, str):
+        colors = {"effect": colors}
+    elif not isinstance(colors, Mapping):
+        colors = {"curves": colors}
+    unknown = [role for role in colors if role not in ROLES]
+    if unknown:
+        msg = f"no colour has the role {unknown[0]!r}; {near_names(str(unknown[0]), list(ROLES))}"
+        raise BadSettingError(msg)
+    return {role: _require_colours(role, colour) for role, colour in colors.items()}
+
+
+def _require_colours(role: str, colour: Any) -> Any:
+    """Refuse what Matplotlib does not know as a colour; of several curves a list of them."""
+    if role not in SEVERAL:
+        _require_color(role, colour)
+        return colour
+    found = (colour,) if isinstance(colour, str) else tuple(colour)
+    if not found or (role == "thirds" and len(found) != len(colours.THIRD_COLOURS)):
+        wanted = "three colours" if role == "thirds" else "at least one colour"
+        msg = f"{role!r} needs {wanted}; found {colour!r}"
+        raise BadSettingError(msg)
+    for one in found:
+        _require_color(role, one)
+    return found
+
+
+def _require_color(role: str, colour: Any) -> None:
+    if not is_color_like(colour):
+        msg = f"{colour!r} is no colour for {role!r}; give a name such as 'black', or '#0072B2'"
+        raise BadSettingError(msg)
+
+
+# --- Colours, dashes and sizes; what a style may change is read from the theme that holds, see `__getattr__`
+
 
 SPREAD_ALPHA = 0.20
 UNCERTAINTY_ALPHA = 0.45
@@ -91,6 +360,8 @@ VIOLIN_SHARE_OF_AXIS = 0.045
 
 # Levels: dots in points, inches of a figure whose levels stand below one another.
 LEAST_DOT, LEAST_NUMBER_DOT, LARGEST_DOT = 3.0, 5.0, 10.0
+CLOSE_SLOT = 9.0  # points: numbers that are nearer to each other are drawn as a line
+CLOSE_BAR = 0.4  # width of their bars, by their distance
 CAP_WIDTH = 1.25  # of a whisker, by the width of the largest dot: seen on both sides of it
 DOT_FLOOR = 0.25  # of the area of the largest: a rare level is still seen
 TURNED_WIDTH = 7.4
@@ -131,7 +402,7 @@ def line_style(index: int) -> Look:
     """Give the look of line number `index`; past eight, colours repeat with other dashes."""
     size = len(LINE_STYLES)
     other = LINE_STYLES[(index + index // size) % size]
-    colours = theme.current().curves or [one.colour for one in LINE_STYLES]
+    colours = current().curves or [one.colour for one in LINE_STYLES]
     return Look(colours[index % len(colours)], other.dash, other.marker)
 
 
@@ -142,7 +413,7 @@ def in_colours(looks: Sequence[Look], colours: Sequence[str]) -> tuple[Look, ...
     return tuple(one._replace(colour=colours[i % len(colours)]) for i, one in enumerate(looks))
 
 
-CHANGEABLE: dict[str, Callable[[theme.Theme], Any]] = {
+CHANGEABLE: dict[str, Callable[[Theme], Any]] = {
     "EFFECT": lambda t: t.effect,
     "SPREAD": lambda t: t.spread,
     "UNCERTAINTY": lambda t: t.interval,
@@ -191,4 +462,4 @@ else:
         if name not in CHANGEABLE:
             msg = f"module {__name__!r} has no attribute {name!r}"
             raise AttributeError(msg)
-        return CHANGEABLE[name](theme.current())
+        return CHANGEABLE[name](current())

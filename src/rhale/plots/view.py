@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,12 +18,10 @@ from rhale.effects.support import (
 )
 from rhale.errors import BadSettingError
 from rhale.naming import near_names
+from rhale.output.picture_options import Limits, Sort
 from rhale.output.times import as_numbers, format_axis_value
 from rhale.stats.arrays import BoolArray, FloatArray
 
-Limits = str | Sequence[Any] | Mapping[str, Any] | None
-Scale = Literal["auto", "linear", "log"]
-Sort = Literal["effect", "order"]
 EVERYTHING = "all"  # as limits
 SCALES, SORTS = ("auto", "linear", "log"), ("effect", "order")
 QUANTILE_LIMITS_PATTERN = re.compile(r"\s*([\d.]+)\s*%\s*\.\.\s*([\d.]+)\s*%\s*")

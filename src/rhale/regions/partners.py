@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 
-from rhale.effects import listing
-from rhale.effects.listing import aligned, shorten_name, write_share
 from rhale.effects.result import Result
 from rhale.effects.table import UNDEFINED, Columns
 from rhale.naming import near_names
-from rhale.output.number_format import write_number
+from rhale.output.frame import as_frame
+from rhale.output.number_format import write_number, write_share
+from rhale.output.storage.values import (
+    ANY_TEXT,
+    MAX_AXIS_VALUE,
+    ArrayDimension,
+    Numbers,
+    Several,
+    stored,
+)
+from rhale.output.text import aligned, shorten_name
 from rhale.regions.result import RegionTree
 from rhale.stats.arrays import FloatArray, IntArray
 from rhale.stats.records import freeze, same_fields
@@ -139,7 +147,9 @@ class Partners:
             )
         more = len(self.partners) - len(counted)
         rest = [f"and {more} more that chance may explain"] if more else []
-        return "\n".join([title, *aligned(rows, n_left=1), *rest, self.sentence])
+        return "\n".join(
+            [title, *aligned(rows, [True, False, False, False, True]), *rest, self.sentence]
+        )
 
     __repr__ = __str__
 
@@ -216,7 +226,7 @@ class Partners:
         >>> fx.partners("x0").to_frame("pandas")["partner"].tolist()
         ['x1', 'x2']
         """
-        return listing.as_frame(self.columns(), backend, self.table)
+        return as_frame(self.columns(), backend, self.table)
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,15 +258,27 @@ class PartnerMatrix:
     (('x0', 'x1', 'x2'), (3, 3))
     """
 
-    names: tuple[str, ...]
-    share: FloatArray
-    standard_error: FloatArray
-    p_value: FloatArray
-    own_share: FloatArray
-    proxy_of: IntArray
-    size: FloatArray
-    unexplained: FloatArray
-    rows: IntArray
+    names: tuple[str, ...] = field(
+        metadata=stored(Several(ANY_TEXT, ArrayDimension("partners"), unique=True))
+    )
+    share: FloatArray = field(metadata=stored(Numbers.places("results", "partners", unknown=True)))
+    standard_error: FloatArray = field(
+        metadata=stored(Numbers(("results", "partners"), 0, MAX_AXIS_VALUE, unknown=True))
+    )
+    p_value: FloatArray = field(
+        metadata=stored(Numbers.shares("results", "partners", unknown=True))
+    )
+    own_share: FloatArray = field(
+        metadata=stored(Numbers(("results", "partners"), 0, MAX_AXIS_VALUE, unknown=True))
+    )
+    proxy_of: IntArray = field(
+        metadata=stored(Numbers(("results", "partners"), whole=True, least=-1))
+    )
+    size: FloatArray = field(
+        metadata=stored(Numbers(("results", "partners"), 0, MAX_AXIS_VALUE, unknown=True))
+    )
+    unexplained: FloatArray = field(metadata=stored(Numbers.shares("results", unknown=True)))
+    rows: IntArray = field(metadata=stored(Numbers.counts("results")))
 
     def __post_init__(self) -> None:
         freeze(self)

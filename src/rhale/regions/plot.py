@@ -15,13 +15,14 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.transforms import Affine2D, Affine2DBase, ScaledTranslation
 
-from rhale.comparison.overlay import moved
 from rhale.effects.alignment import align
 from rhale.effects.curve import Center
-from rhale.effects.listing import read_explained_share, write_share
+from rhale.effects.listing import read_explained_share
 from rhale.effects.result import Result, Trace, is_constant, reach
 from rhale.errors import BadSettingError
-from rhale.plots import canvas, style, theme
+from rhale.output.number_format import write_share
+from rhale.output.picture_options import Limits, Scale, Sort
+from rhale.plots import canvas, style
 from rhale.plots.axes import (
     NO_CURVE,
     CategoricalAxis,
@@ -32,16 +33,15 @@ from rhale.plots.axes import (
     read_item,
 )
 from rhale.plots.categorical_axis import (
-    LevelLayout,
     OrientedAxes,
     label_oriented_axes,
     lay_out_levels,
     should_turn,
     turned_height,
 )
+from rhale.plots.effect import keep_in_proportion
 from rhale.plots.labels import LITERAL, fit_name, folded
-from rhale.plots.proportion import keep_in_proportion
-from rhale.plots.view import PLAIN_VIEW, AxisView, Limits, Scale, Sort, read_view
+from rhale.plots.view import PLAIN_VIEW, AxisView, read_view
 from rhale.regions.result import RegionTree, Split
 from rhale.regions.wording import ALL_ROWS, call_features, join_words, short_rules
 from rhale.stats.arrays import BoolArray, FloatArray
@@ -50,6 +50,7 @@ from rhale.stats.arrays import BoolArray, FloatArray
 
 
 MAX_REGION_CURVES = 4
+MANY_STEPS = 20  # of a curve: more are smoothed beside those of others
 THIRD_LABELS = ("lowest third: ", "middle third: ", "highest third: ")
 N_EVEN = 400  # places that stand for an axis
 MIN_LINE_SHARE = 0.01  # of the axis: what is drawn as a line
@@ -75,7 +76,7 @@ def require_regions(effect: Result) -> RegionTree:
     """Find the regions of an effect, in words for people; refuse where they were not requested."""
     if effect.regions is not None:
         return call_features(effect.regions, effect.captions)
-    msg = f"{effect.name!r} has no regions to plot: they were not asked for; call "
+    msg = f"{effect.name!r} has no regions to plot: they were not requested; call "
     msg += "rhale.explain(..., regions=True), or plot without regions=True"
     if effect.parts == "points":
         msg = f"{effect.name!r} has no regions to plot: profiles (pdp, ice, mplot) have none; "
@@ -119,10 +120,17 @@ def read_region_curves(
                     x = region.axis if region.labels else np.linspace(low, high, N_EVEN)
                 lift = float(np.nanmean(read_common(common, region, x)))
             item = read_item(region, layers.center, layers.level, smooth=smooth, view=view)
-            item = moved(item, lift)
+            item = item.moved(lift)
             item = item._replace(path=mask_region_curve(item))
         curves.append(RegionCurve(place, item if layers.uncertainty else certain(item), look))
     return rename(curves, tree, style.REGION_LABEL)
+
+
+def has_many_steps(effect: Result) -> bool:
+    """Tell whether regions are drawn as several staircases of many steps, as those of boosted trees."""
+    tree, stairs = effect.regions, getattr(effect, "stairs", None)
+    is_many = stairs is not None and stairs.n_places > MANY_STEPS
+    return is_many and tree is not None and len(tree.thirds or tree.regions) > 1
 
 
 def rename(
@@ -303,7 +311,7 @@ def add_columns(
     ax: Axes, columns: Sequence[Sequence[Artist]], title: str, room: LegendSpace
 ) -> None:
     """Explain artists in columns of their own, under a sentence: above the panel, or inside it."""
-    if not theme.current().legend:
+    if not style.current().legend:
         return
     filled = [list(column) for column in columns if column]
     if not room.has_columns:
@@ -485,7 +493,7 @@ def plot_regions(
     ax: Axes | Sequence[Axes] | None = None,
     center: Center = "mean",
     level: float = 0.95,
-    smooth: bool = False,
+    smooth: bool | None = None,
     uncertainty: bool = True,
     limits: Limits = None,
     xscale: Scale = "auto",
@@ -507,8 +515,9 @@ def plot_regions(
         value ("start"), on average over the stretch that they cover ("uniform").
     level : float
         Of the interval of the mean.
-    smooth : bool
-        As in `plot_effect`.
+    smooth : bool, optional
+        As in `plot_effect`. If not given, curves of a model that moves in many small steps are
+        smoothed: several staircases over each other are hard to read.
     uncertainty : bool
         Draw the intervals of the regions' curves, as bands of their colours.
     limits, xscale, sort
@@ -546,10 +555,11 @@ def plot_regions(
     ['a, 50 % of rows', 'b, 50 % of rows']
     """
     tree, layers = require_regions(effect), Layers(center, level, uncertainty=uncertainty)
+    smooth = has_many_steps(effect) if smooth is None else smooth
     view = read_view([effect], limits, xscale, sort)
     curves = read_region_curves(effect, layers, smooth=smooth, view=view)
     common = read_item(effect, center, level, smooth=smooth, view=view)
-    field, beside = open_panels(effect, curves, ax, view)
+    field, beside = open_region_panels(effect, curves, ax, view)
     oriented = field.oriented
     room = room_above(turned=oriented.horizontal) if ax is None else room_inside(oriented.ax)
     curves = rename(curves, tree, room.label, " of rows" if room.outside else "")
@@ -571,60 +581,38 @@ def plot_regions(
     return oriented.ax
 
 
-def open_panels(
-    effect: Result,
-    curves: Sequence[RegionCurve],
-    ax: Axes | Sequence[Axes] | None,
-    view: AxisView = PLAIN_VIEW,
+def open_region_panels(
+    effect: Result, curves: Sequence[RegionCurve], ax: Axes | Sequence[Axes] | None, view: AxisView
 ) -> tuple[PlotAxis, Axes | None]:
     """Find or make the axes of the curves, and those of the tree where it is drawn."""
-    results = [effect, *(curve.item.result for curve in curves)]
-    layout, tree = (
-        lay_out_levels(results, view.order) if effect.labels else None,
-        require_regions(effect),
-    )
+    results, tree = [effect, *(curve.item.result for curve in curves)], require_regions(effect)
     has_tree = bool(tree.splits) and not tree.thirds and bool(curves)
+    layout = lay_out_levels(results, view.order) if effect.labels else None
+    turned, beside = layout is not None and should_turn(layout, ax), None
     if ax is None:
-        turned = layout is not None and should_turn(layout, None)
-        oriented, beside = new_region_panels(tree if has_tree else None, layout, turned=turned)
+        width, height = (canvas.magnify() * inches for inches in style.REGION_SIZE)
+        if turned and layout is not None:
+            height = max(height, turned_height(layout, 1.6))
+        if has_tree:
+            tree_width, tree_height = tree_size(tree)
+            height = max(height, tree_height + canvas.magnify() * TREE_LEGEND_INCHES)
+            size = (width + tree_width, height)
+            main, beside = canvas.open_panels(size, SLIVER, sideways=True, shared=False)
+            engine = cast(ConstrainedLayoutEngine, main.figure.get_layout_engine())
+            engine.set(w_pad=REGION_PAD_INCHES)
+        else:
+            main = canvas.new_axes((width, height))
+        if turned:
+            canvas.write_plain_values(main)
     elif isinstance(ax, Axes):
-        oriented, beside = OrientedAxes(ax, layout is not None and should_turn(layout, ax)), None
+        main = ax
     else:
-        first, second = canvas.given_pair(ax)
-        oriented, beside = OrientedAxes(first), second if has_tree else None
+        main, second = canvas.given_pair(ax)
+        beside = second if has_tree else None
         second.set_axis_off()
-    return (
-        ContinuousAxis(oriented.ax, view=view)
-        if layout is None
-        else CategoricalAxis(oriented, layout)
-    ), beside
-
-
-def new_region_panels(
-    tree: RegionTree | None, layout: LevelLayout | None, *, turned: bool
-) -> tuple[OrientedAxes, Axes | None]:
-    """Make a figure for the curves, and for the tree beside them."""
-    width, height = (canvas.magnify() * inches for inches in style.REGION_SIZE)
-    if turned and layout is not None:
-        height = max(height, turned_height(layout, 1.6))
-    if tree is None:
-        oriented = OrientedAxes(canvas.new_axes((width, height)), turned)
-        beside = None
-    else:
-        tree_width, tree_height = tree_size(tree)
-        figure = canvas.new_figure(
-            (width + tree_width, max(height, tree_height + canvas.magnify() * TREE_LEGEND_INCHES))
-        )
-        cast(ConstrainedLayoutEngine, figure.get_layout_engine()).set(w_pad=REGION_PAD_INCHES)
-        columns = figure.add_gridspec(1, 2, width_ratios=SLIVER)
-        oriented, beside = (
-            OrientedAxes(figure.add_subplot(columns[0]), turned),
-            figure.add_subplot(columns[1]),
-        )
-        canvas.write_plain_numbers(oriented.ax, 8)
-    if turned:
-        canvas.write_plain_values(oriented.ax)
-    return oriented, beside
+    if layout is None:
+        return ContinuousAxis(main, view=view), beside
+    return CategoricalAxis(OrientedAxes(main, turned), layout), beside
 
 
 def draw_region_curves(

@@ -12,9 +12,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from rhale.effects.alignment import align
-from rhale.effects.listing import read_explained_share, write_share
+from rhale.effects.listing import read_explained_share
 from rhale.effects.result import Difference, Result, Trace, is_constant, reach
 from rhale.effects.support import find_shown_part
+from rhale.output.number_format import write_share
 from rhale.regions.result import Region, RegionTree
 from rhale.report.numbers import (
     Numbers,

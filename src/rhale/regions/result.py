@@ -4,18 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
 from rhale.effects.new_rows import MISSING_LEVEL, UNSEEN_LEVEL, NewRows, read_new_rows
+from rhale.output.storage.values import (
+    ANY_NUMBER,
+    MAX_SHARE,
+    SPREAD_SHARE_NUMBER,
+    STANDARD_ERROR_NUMBER,
+    UNIQUE_TEXTS,
+    ArrayDimension,
+    Number,
+    Numbers,
+    RecordUnion,
+    Several,
+    stored,
+)
 from rhale.output.times import AxisKind
 from rhale.regions.rules import Rule, locate_rows
+from rhale.regions.settings import MAX_REGION_DEPTH, MOST_GROUPS
 from rhale.stats.arrays import FloatArray, IntArray
 from rhale.stats.records import freeze, same_fields
 
 if TYPE_CHECKING:
     from rhale.effects.result import Result
+
+MAX_STORED_REGIONS = MOST_GROUPS + 2  # rows without a value, and levels that no group names
+REGION_INDEX = Number(-MAX_STORED_REGIONS, MAX_STORED_REGIONS, whole=True)
 
 State = Literal["found", "doubtful", "none", "given"]
 Side = Literal["first", "second"]
@@ -66,21 +83,21 @@ class Split:
     ('age', 40.0)
     """
 
-    depth: int
+    depth: int = field(metadata=stored(Number(0, MAX_REGION_DEPTH - 1, whole=True)))
     feature: str
     column: int
-    threshold: float | None
-    levels: tuple[str, ...] = ()
+    threshold: float | None = field(metadata=stored(ANY_NUMBER))
+    levels: tuple[str, ...] = field(default=(), metadata=stored(UNIQUE_TEXTS))
     missing: Literal["first", "second", "none"] = "none"
-    share: float = float("nan")
-    standard_error: float = float("nan")
+    share: float = field(default=float("nan"), metadata=stored(SPREAD_SHARE_NUMBER))
+    standard_error: float = field(default=float("nan"), metadata=stored(STANDARD_ERROR_NUMBER))
     rows: int = 0
-    first: int = -1
-    second: int = -2
+    first: int = field(default=-1, metadata=stored(REGION_INDEX))
+    second: int = field(default=-2, metadata=stored(REGION_INDEX))
     kind: AxisKind = "number"
-    others: tuple[str, ...] = ()
+    others: tuple[str, ...] = field(default=(), metadata=stored(UNIQUE_TEXTS))
     rest: Side = "second"
-    above: float | None = None
+    above: float | None = field(default=None, metadata=stored(ANY_NUMBER))
 
 
 class Group(NamedTuple):
@@ -106,9 +123,9 @@ class Group(NamedTuple):
     50.0
     """
 
-    low: float = float("-inf")
-    high: float = float("inf")
-    levels: tuple[str, ...] = ()
+    low: Annotated[float, ANY_NUMBER] = float("-inf")
+    high: Annotated[float, ANY_NUMBER] = float("inf")
+    levels: Annotated[tuple[str, ...], UNIQUE_TEXTS] = ()
     missing: bool = False
     rest: bool = False
     name: str = ""
@@ -168,8 +185,8 @@ class Partner(NamedTuple):
     """
 
     feature: str
-    share: float
-    standard_error: float
+    share: Annotated[float, SPREAD_SHARE_NUMBER]
+    standard_error: Annotated[float, STANDARD_ERROR_NUMBER]
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +216,7 @@ class Region:
 
     rule: str
     count: int
-    share_of_rows: float
+    share_of_rows: float = field(metadata=stored(Number(0, MAX_SHARE)))
     effect: Result
 
     def __eq__(self, other: object) -> bool:
@@ -264,16 +281,29 @@ class RegionTree:
     state: State
     why: str
     regions: tuple[Region, ...]
-    splits: tuple[Split, ...] = ()
-    share: float = 0.0
-    standard_error: float = float("nan")
+    splits: tuple[Split, ...] = field(
+        default=(),
+        metadata=stored(
+            Several(RecordUnion.of(Split), ArrayDimension("splits", most=MAX_STORED_REGIONS))
+        ),
+    )
+    share: float = field(default=0.0, metadata=stored(SPREAD_SHARE_NUMBER))
+    standard_error: float = field(default=float("nan"), metadata=stored(STANDARD_ERROR_NUMBER))
     gradual: str | None = None
     thirds: tuple[Region, ...] = ()
     partners: tuple[Partner, ...] = ()
-    unexplained: float = float("nan")
-    sampled: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    unexplained: float = field(default=float("nan"), metadata=stored(SPREAD_SHARE_NUMBER))
+    sampled: IntArray = field(
+        default_factory=lambda: np.empty(0, dtype=np.int64),
+        metadata=stored(Numbers(("sampled rows",), least=-1, whole=True)),
+    )
     groups: Groups | None = None
-    doubtful: tuple[Split, ...] = ()
+    doubtful: tuple[Split, ...] = field(
+        default=(),
+        metadata=stored(
+            Several(RecordUnion.of(Split), ArrayDimension("doubts", most=MAX_STORED_REGIONS))
+        ),
+    )
 
     def __post_init__(self) -> None:
         freeze(self)

@@ -1,59 +1,29 @@
-"""The schema of saved regions."""
+"""Saved regions: what must hold between the fields of their records."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import inf, isnan
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
 from rhale.output.storage.values import (
-    ANY_TEXT,
-    WHOLE_NUMBER,
+    ArrayDimension,
     Kind,
     Maybe,
-    Number,
-    Numbers,
     Record,
     RecordUnion,
     Several,
-    Text,
-    Truth,
+    checks,
     refuse_file_content,
 )
-from rhale.output.storage.values import ArrayDimension as Length
-from rhale.output.times import AxisKind
-from rhale.regions.result import Group, Groups, Partner, Region, RegionTree, Side, Split, State
-from rhale.regions.settings import MAX_REGION_DEPTH, MOST_GROUPS
+from rhale.regions.result import MAX_STORED_REGIONS, Groups, Region, RegionTree, Split
 
-MAX_STORED_REGIONS = MOST_GROUPS + 2  # rows without a value, and levels that no group names
 MOST_THIRDS = 4  # rows without a value may be one more
-REGION_INDEX = Number(-MAX_STORED_REGIONS, MAX_STORED_REGIONS, whole=True)
-ANY_NUMBER = Number(-inf, inf, unknown=True)
-SPREAD_SHARE_NUMBER = Number(
-    -1e300, 1e300, unknown=True
-)  # above one, too, where steps are taken out
-STANDARD_ERROR_NUMBER = Number(0, inf, unknown=True)
-SPLIT_FIELDS: dict[str, Kind] = {
-    "depth": Number(0, MAX_REGION_DEPTH - 1, whole=True),
-    "feature": ANY_TEXT,
-    "column": WHOLE_NUMBER,
-    "threshold": Maybe(ANY_NUMBER),
-    "levels": Several(ANY_TEXT, unique=True),
-    "missing": Text(("first", "second", "none")),
-    "share": SPREAD_SHARE_NUMBER,
-    "standard_error": STANDARD_ERROR_NUMBER,
-    "rows": WHOLE_NUMBER,
-    "first": REGION_INDEX,
-    "second": REGION_INDEX,
-    "kind": Text(get_args(AxisKind)),
-    "others": Several(ANY_TEXT, unique=True),
-    "rest": Text(get_args(Side)),
-    "above": Maybe(ANY_NUMBER),
-}
 
 
+@checks(Split)
 def _agree_split(split: Split, where: str) -> None:
     """A threshold is a number, and levels belong to splits without one, each to one side."""
     if split.threshold is not None and isnan(split.threshold):
@@ -68,6 +38,7 @@ def _agree_split(split: Split, where: str) -> None:
         refuse_file_content(f"{where}others has a level that goes first")
 
 
+@checks(Groups)
 def _agree_groups(groups: Groups, where: str) -> None:
     """Cuts are numbers in order, and no level is in two groups."""
     ends = [end for group in groups.groups for end in (group.low, group.high)]
@@ -82,6 +53,7 @@ def _agree_groups(groups: Groups, where: str) -> None:
             refuse_file_content(f"{where}groups hold {what} rows twice")
 
 
+@checks(RegionTree)
 def _agree_tree(tree: RegionTree, where: str) -> None:
     """Rules reach every region, which are as many as the state says, and rows are in them."""
     n_regions = len(tree.regions)
@@ -141,78 +113,16 @@ def agree_regions(effect: Any, where: str) -> None:
             refuse_file_content(f"{where}regions have effects of another kind")
 
 
-SPLIT = Record(Split, SPLIT_FIELDS, _agree_split)
-PARTNER = Record(
-    Partner,
-    {"feature": ANY_TEXT, "share": SPREAD_SHARE_NUMBER, "standard_error": STANDARD_ERROR_NUMBER},
-)
-GROUP = Record(
-    Group,
-    {
-        "low": ANY_NUMBER,
-        "high": ANY_NUMBER,
-        "levels": Several(ANY_TEXT, unique=True),
-        "missing": Truth(),
-        "rest": Truth(),
-        "name": ANY_TEXT,
-    },
-)
-GROUPS = Record(
-    Groups,
-    {
-        "feature": ANY_TEXT,
-        "column": WHOLE_NUMBER,
-        "groups": Several(RecordUnion({"group": GROUP})),
-        "is_cut": Truth(),
-        "kind": Text(get_args(AxisKind)),
-    },
-    _agree_groups,
-)
-
-
-def region_records(effects: Mapping[str, Record]) -> dict[str, Record]:
-    """Records of regions, whose effects are these (by their marks in files), without regions."""
-    region = Record(
-        Region,
-        {
-            "rule": ANY_TEXT,
-            "count": WHOLE_NUMBER,
-            "share_of_rows": Number(0, 1 + 1e-9),
-            "effect": Maybe(RecordUnion(effects)),
-        },
-    )
-    regions = Length("regions", least=1, most=MAX_STORED_REGIONS)
-    thirds = Length("thirds", most=MOST_THIRDS)
+def region_records(effects: Kind) -> tuple[Record, Record]:
+    """Records of the regions of a feature, and of one of them, whose effects are these."""
+    region = Record(Region, {"effect": Maybe(effects)})
+    regions = RecordUnion.of(region)
+    several = ArrayDimension("regions", least=1, most=MAX_STORED_REGIONS)
     tree = Record(
         RegionTree,
         {
-            "feature": ANY_TEXT,
-            "output": ANY_TEXT,
-            "state": Text(get_args(State)),
-            "why": ANY_TEXT,
-            "regions": Several(RecordUnion({"region": region}), regions),
-            "splits": Several(
-                RecordUnion({"split": SPLIT}), Length("splits", most=MAX_STORED_REGIONS)
-            ),
-            "share": SPREAD_SHARE_NUMBER,
-            "standard_error": STANDARD_ERROR_NUMBER,
-            "gradual": Maybe(ANY_TEXT),
-            "thirds": Several(RecordUnion({"region": region}), thirds),
-            "partners": Several(RecordUnion({"partner": PARTNER})),
-            "unexplained": SPREAD_SHARE_NUMBER,
-            "sampled": Numbers((Length("sampled rows"),), least=-1, whole=True),
-            "groups": Maybe(RecordUnion({"groups": GROUPS})),
-            "doubtful": Several(
-                RecordUnion({"split": SPLIT}), Length("doubts", most=MAX_STORED_REGIONS)
-            ),
+            "regions": Several(regions, several),
+            "thirds": Several(regions, ArrayDimension("thirds", most=MOST_THIRDS)),
         },
-        _agree_tree,
     )
-    return {
-        "region_tree": tree,
-        "region": region,
-        "split": SPLIT,
-        "partner": PARTNER,
-        "groups": GROUPS,
-        "group": GROUP,
-    }
+    return tree, region

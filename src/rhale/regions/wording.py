@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from math import inf
 from typing import NamedTuple
 
-from rhale.effects.listing import shorten_name, text_width
 from rhale.effects.table import write_place
 from rhale.output.labels import Captions
+from rhale.output.text import shorten_name, text_width
 from rhale.output.times import AxisKind, write_short
 from rhale.regions.result import Groups, RegionTree, Side, Split
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
-from rhale.effects.listing import count_some, differs_by, write_share
+from rhale.effects.listing import count_some, differs_by
 from rhale.effects.result import Result, is_constant, reach
 from rhale.effects.support import find_shown_part
 from rhale.errors import BadSettingError
 from rhale.output.labels import Captions
+from rhale.output.number_format import write_share
 from rhale.regions.report import RegionPart, regions_of
 from rhale.regions.wording import call_features
 from rhale.report.charts import compile_chart

@@ -23,6 +23,7 @@ from rhale.output.number_format import (
     write_decimals,
     write_number,
     write_with_error,
+    write_with_unit,
 )
 from rhale.output.times import SECONDS_PER_DAY, AxisKind, format_axis_value
 from rhale.stats.arrays import FloatArray, IntArray
@@ -229,16 +230,15 @@ def is_flat(result: Result, largest: float) -> bool:
 def flat_sentence(result: Result, largest: float) -> str:
     """Say that the average hardly moves, and whether single rows do."""
     size, spread = curve_range(result), result.typical_spread
-    unit = unit_of_output(result)
-    moves = (
-        f"moves by at most {format_report_number(size, 2)}{unit}" if size > 0 else "does not move"
-    )
+    most = in_output_unit(result, format_report_number(size, 2))
+    moves = f"moves by at most {most}" if size > 0 else "does not move"
     start = f"On average {output_of(result)} {moves} over the whole range"
     if size > FLAT_EFFECT_SHARE * largest > 0:
         start += ", which is not significant"
     if np.isfinite(spread) and spread > max(2 * result.importance, FLAT_EFFECT_SHARE * largest):
+        typical = in_output_unit(result, format_report_number(spread, 2))
         return (
-            f"{start}, but rows differ: typical spread {format_report_number(spread, 2)}{unit}. "
+            f"{start}, but rows differ: typical spread {typical}. "
             "The feature interacts with others, in different directions."
         )
     return f"{start}, and rows hardly differ."
@@ -255,7 +255,7 @@ def stretch_sentences(result: Result) -> tuple[str, ...]:
         verb = "rises" if change.size > 0 else "falls"
         who = output_of(result) if not found else "it"
         sentence = f"From {at(result, x[first])} to {with_unit(result, x[last])} {who} {verb} by "
-        sentence += plus_minus(abs(change.size), change.error) + unit_of_output(result)
+        sentence += in_output_unit(result, plus_minus(abs(change.size), change.error))
         sentence += mostly(result, x[first : last + 1], values[first : last + 1])
         found.append(f"{sentence}{differ(change)}.")
     more = ["Elsewhere it has smaller ups and downs."] if len(changes) > len(found) else []
@@ -327,7 +327,7 @@ def jump_in_words(result: Result, jump: Jump) -> str:
     """Say how far a curve jumps, and where."""
     middle = jump.start + (jump.stop - jump.start) / 2
     way = "up" if jump.size > 0 else "down"
-    size = format_report_number(abs(jump.size)) + unit_of_output(result)
+    size = in_output_unit(result, format_report_number(abs(jump.size)))
     return f"{way} by {size} at {with_unit(result, middle)}"
 
 
@@ -338,11 +338,11 @@ def level_sentences(result: Result) -> tuple[str, ...]:
     if len(levels) == 2:
         change = result.difference(x[0], x[1])
         verb = "raises" if change.size > 0 else "lowers"
-        size = plus_minus(abs(change.size), change.error) + unit_of_output(result)
+        size = in_output_unit(result, plus_minus(abs(change.size), change.error))
         words = f"A change from {levels[0]} to {levels[1]} {verb} {output_of(result)} by {size}"
         return (f"{words}{differ(change)}.",)
     change = result.difference(x[low], x[high])
-    size = plus_minus(abs(change.size), change.error) + unit_of_output(result)
+    size = in_output_unit(result, plus_minus(abs(change.size), change.error))
     who = capital(output_of(result))
     words = f"{who} is highest at {levels[high]} and lowest at {levels[low]}: {size} apart"
     return (f"{words}{differ(change)}.",)
@@ -360,7 +360,7 @@ def missing_sentence(result: Result) -> tuple[str, ...]:
     words = "about the same as on average"
     if is_sure(change):
         way = "higher" if size > 0 else "lower"
-        by = plus_minus(abs(size), change.error) + unit_of_output(result)
+        by = in_output_unit(result, plus_minus(abs(size), change.error))
         words = f"{by} {way} than on average"
     share, about = format_report_number(100 * result.missing.share, 2), differ(change)
     return (f"Without a value ({share} % of the rows) {output_of(result)} is {words}{about}.",)
@@ -384,17 +384,16 @@ def output_of(result: Result) -> str:
     return named_output(result.captions, result.output)
 
 
-def unit_of_output(result: Result) -> str:
-    """Unit behind a number of the output; nothing where it has none."""
-    unit = clean(result.captions.unit(result.output), SHORT_UNIT)
-    return f"\u00a0{isolated(unit)}" if unit else ""
+def in_output_unit(result: Result, number: str) -> str:
+    """Write the unit of the output with a number: a currency before it, any other behind."""
+    return write_with_unit(number, isolated(clean(result.captions.unit(result.output), SHORT_UNIT)))
 
 
 def with_unit(result: Result, value: float) -> str:
     """Write a place on the axis of a feature, with its unit."""
     unit = clean(result.captions.unit(result.name), SHORT_UNIT)
     is_number = unit and not result.labels and find_result_axis_kind(result) == "number"
-    return f"{at(result, value)}\u00a0{isolated(unit)}" if is_number else at(result, value)
+    return write_with_unit(at(result, value), isolated(unit)) if is_number else at(result, value)
 
 
 def capital(sentence: str) -> str:

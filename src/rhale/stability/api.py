@@ -80,7 +80,7 @@ MODELS_NOT_IN_CHECKPOINT = Note(
     "measured with the trainings only, by pairs=",
 )
 PAIR_OPTIONS = (
-    *("output", "response", "transform", "weights", "columns", "categorical"),
+    *("output", "response", "transform", "output_transform", "weights", "columns", "categorical"),
     *("n_rows", "seed", "batch_size", "device"),
 )
 # of one explanation alone, or read beside the options; a gradient is that of one model
@@ -511,8 +511,9 @@ def keep_trainings(
     said = say_settings(asked, lesson.table.names) | {"pairs": work.pairs}
     for name in ("n_rows", "batch_size", "n_jobs", "gradient", "weights"):
         said[name] = fingerprint_value(getattr(asked, name))
-    if asked.transform is not None:
-        said["transform"] = describe_conversions(lesson.table, asked.transform)
+    if asked.transform is not None or asked.output_transform is not None:
+        ways = describe_conversions(lesson.table, asked.transform, asked.output_transform)
+        said["transform"] = ways
     with Checkpoint.open(folder, identify_trainings(lesson, parts, said)) as memory:
         yield replace(work, kept=KeptTrainings(memory))
 

@@ -1,53 +1,49 @@
-"""Pictures of refits: curves of all trainings, and which importances would replicate."""
+"""Pictures of stability: curves of all retrained models, and importance with its interval between them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from rhale.effects.binning.partition import require_count
 from rhale.effects.curve import Center
 from rhale.effects.result import Trace, is_constant, require_level
 from rhale.errors import BadSettingError
-from rhale.plots import canvas, style, ticks
-from rhale.plots import marks as dots
-from rhale.plots.axes import PlotAxis, open_plot_axis, read_item
+from rhale.output.picture_options import Limits, Scale, Sort
+from rhale.plots import canvas, style
+from rhale.plots.axes import PlotAxis, PointMarks, label_side, open_plot_axis, read_item, reserve
 from rhale.plots.categorical_axis import OrientedAxes, add_levels_legend, label_oriented_axes
 from rhale.plots.labels import (
     LITERAL,
-    MAX_RANKED_NAME_LETTERS,
-    MIN_RANKED_NAME_LETTERS,
-    RANKING_LINE_INCHES,
+    axis_name,
     fit_name,
     folded,
     format_rounded_number,
     in_sentence,
     join_names,
 )
-from rhale.plots.marks import PointMarks
-from rhale.plots.view import Limits, Scale, Sort, by_height, read_view
+from rhale.plots.view import by_height, read_view
 from rhale.regions.plot import lift_above
 from rhale.stability.refit_effect import REPLICATION_LEVEL, RefitEffect, RefitTrace
 from rhale.stats.arrays import BoolArray, FloatArray
 
-# --- What pictures of refits say in words: how large an effect is in other trainings, and whether it comes back
+# --- What these pictures say in words: how large an effect is over retrained models, and whether it is significant
 
 
 LEAST_P = 0.001  # smaller ones are not told apart
-UNKNOWN_RETURN = "whether it comes back is not known"
-SAME_ROWS_VERDICT = "all trainings had the same rows: nothing is known of others"
+UNKNOWN_RETURN = "p-value not known"
+SAME_ROWS_VERDICT = "retrained on the same rows: stability on other rows is not known"
 
 
 def interval_between(level: float, length: int, *, cut: bool = False) -> str:
     """Name the interval that covers other trainings; say so where the axis ends before it."""
     percent, end = f"{100 * level:.4g} %", ", cut" if cut else ""
-    words = f"{percent} interval between trainings{end}"
-    return words if len(words) <= length else f"{percent} between trainings{end}"
+    words = f"{percent} interval between retrainings{end}"
+    return words if len(words) <= length else f"{percent} between retrainings{end}"
 
 
 def tell_verdict(effect: RefitEffect, level: float) -> tuple[str, str]:
@@ -68,10 +64,10 @@ def write_refit_importance(effect: RefitEffect, level: float) -> str:
 
 
 def tell_return(p_value: float) -> str:
-    """Say whether an effect comes back."""
+    """Say whether an effect is significant over retrained models: whether it would come back."""
     if np.isnan(p_value):
         return UNKNOWN_RETURN
-    words = "comes back" if p_value <= REPLICATION_LEVEL else "does not come back"
+    words = "significant" if p_value <= REPLICATION_LEVEL else "not significant"
     return f"{words} ({tell_p(p_value)})"
 
 
@@ -115,7 +111,7 @@ def plot_refits(
     xscale: Scale = "auto",
     sort: Sort | None = None,
 ) -> Axes:
-    """Draw the effect of one feature in all trainings of a learner.
+    """Draw the effect of one feature in all retrained models of a learner.
 
     Parameters
     ----------
@@ -183,7 +179,7 @@ def plot_refits(
     field.name_places(first)
     label_oriented_axes(field.oriented, [first], center)
     if not first.labels:
-        field.oriented.ax.set_xlabel(ticks.axis_name(first, style.LABEL_LENGTH), **LITERAL)
+        field.oriented.ax.set_xlabel(axis_name(first, style.LABEL_LENGTH), **LITERAL)
     field.name_scale()
     return field.oriented.ax
 
@@ -208,10 +204,10 @@ def draw_layers(field: PlotAxis, effect: RefitEffect, wanted: RefitLayers) -> li
     marks = field.mark_trainings()
     # Draw what all kinds of features have.
     n_trainings = len(path.curves)
-    explained = marks.draw_mean(path, f"mean of {n_trainings} trainings")
+    explained = marks.draw_mean(path, f"mean of {n_trainings} retrainings")
     explained += marks.draw_interval(path)
     if wanted.trainings:
-        explained += marks.draw_trainings(path, "single trainings")
+        explained += marks.draw_trainings(path, "single retrainings")
     explained += marks.draw_own(path, "your model")
     if wanted.rows and effect.own is not None:
         # Draw the interval of the user's model, whose label tells it from that between trainings.
@@ -283,12 +279,12 @@ def draw_missing(
     marks.draw_interval(path)
     marks.draw_own(path, "")
     mean = Trace(path.x, path.curve, path.between, path.low, path.high)
-    dots.draw_missing_dot(oriented, mean, style.LARGEST_DOT, style.ALONE)
+    oriented.draw_missing_dot(mean, style.LARGEST_DOT, style.ALONE)
     if aside:
         for values in (*path.curves, path.low, path.high):
-            dots.reserve(field.oriented.ax, mean._replace(curve=values), spread=False)
+            reserve(field.oriented.ax, mean._replace(curve=values), spread=False)
         share = 0.0 if first.missing is None else first.missing.share
-        dots.label_side(ax, f"missing\n{100 * share:.3g} %", style.NAME_TEXT)
+        label_side(ax, f"missing\n{100 * share:.3g} %", style.NAME_TEXT)
 
 
 def cut_interval(oriented: OrientedAxes, paths: Sequence[RefitTrace]) -> bool:
@@ -307,7 +303,7 @@ def cut_interval(oriented: OrientedAxes, paths: Sequence[RefitTrace]) -> bool:
     limits = canvas.widen_interval(
         min(reach[0], 0.0), max(reach[1], 0.0), style.ROOM_FOR_STRIP, style.AXIS_MARGIN
     )
-    (oriented.ax.set_xlim if oriented.horizontal else oriented.ax.set_ylim)(*limits, auto=True)
+    oriented.limit_values(*limits)
     return True
 
 
@@ -324,7 +320,7 @@ def write_stability(ax: Axes, effect: RefitEffect, level: float, *, new: bool) -
     return ""
 
 
-# --- What would come back: the importance of all features in other trainings, as a ranking
+# --- Stability of all features: their importance over retrained models, as a ranking
 
 
 FEATURE_NAMES_SHARE = 0.6  # of the width of given axes, for names beside them
@@ -363,7 +359,7 @@ def plot_replication(
     level: float = 0.95,
     most: int = 30,
 ) -> Axes:
-    """Draw what would come back: all features with their importance in other trainings.
+    """Draw how stable all features are: their importance over retrained models.
 
     Parameters
     ----------
@@ -380,15 +376,15 @@ def plot_replication(
     -------
     Axes
         The given ones, or new ones. Artists carry a gid: rhale:between (the interval),
-        rhale:importance, rhale:replicated (what comes back), rhale:chance (what does not),
+        rhale:importance, rhale:replicated (significant), rhale:chance (not significant),
         rhale:p for the numbers beside.
 
     Notes
     -----
     Importance is never below zero: that of a feature without an effect is what the learner took
-    from chance. Diamonds show it without that. A full one comes back in other trainings; a hollow
-    one is not told from chance, and the name of its feature is grey. Where all trainings had the
-    same rows nothing is known about others: there are no diamonds, and the legend says so.
+    from chance. Diamonds show it corrected for chance. A full one is significant; a hollow one is
+    not, and the name of its feature is grey. Where all models were trained on the same rows,
+    stability is not known: there are no diamonds, and the legend says so.
 
     Examples
     --------
@@ -405,11 +401,7 @@ def plot_replication(
         msg = "there are no effects to rank; give those of refits: plot_replication(rx.ranked())"
         raise BadSettingError(msg)
     kept, new = list(effects[:most]), ax is None
-    # Make a figure as high as its lines need, and larger for larger letters.
-    height = style.REPLICATION_HEAD + style.RANKING_LINE * len(kept)
-    scale = canvas.magnify()
-    ax = canvas.new_axes((scale * style.REPLICATION_WIDTH, scale * height)) if ax is None else ax
-    canvas.write_plain_values(ax)
+    ax = canvas.open_ranking(ax, len(kept), (style.REPLICATION_WIDTH, style.REPLICATION_HEAD))
     # Read the numbers of all lines.
     numbers = [(e.importance, *e.importance_ci(level), e.replicated, e.p_value) for e in kept]
     importance, low, high, replicated, p_value = np.array(numbers, dtype=np.float64).T
@@ -418,14 +410,9 @@ def plot_replication(
     # Set how far the axes reach, and part the lines.
     n_lines = ranking.importance.size
     ax.set_xlim(0.0, 1.04 * ranking.right)
-    n_visible = (
-        ax.get_window_extent().height / ax.figure.dpi / (canvas.magnify() * RANKING_LINE_INCHES)
-    )
-    ax.set_ylim(max(n_lines, n_visible) - 0.4, -0.6)  # few lines stand on top
     for place in np.arange(1, n_lines) - 0.5:
         rule = ax.axhline(place, color=style.ZERO_LINE, linewidth=style.HAIR_LINE)
         rule.set(zorder=0.4, alpha=0.5, gid="rhale:rule")
-    ax.spines[["top", "right"]].set_visible(False)
     explained = draw_importance(ax, ranking, level) + draw_returns(ax, ranking)
     name_lines(ax, kept, ranking, new=new)
     # Say above the legend what is not drawn, and why.
@@ -439,7 +426,7 @@ def plot_replication(
     # Explain below a new figure, whose names may leave little room; else where the axes are
     # emptiest.
     if new:
-        canvas.add_figure_legend(cast(Figure, ax.figure), explained, title)
+        canvas.add_figure_legend(canvas.figure_of(ax), explained, title)
     else:
         canvas.add_legend(ax, explained, outside=False, title=title)
         lift_above(ax, len(explained) + len(title.splitlines()))
@@ -480,8 +467,8 @@ def draw_returns(ax: Axes, ranking: Ranking) -> list[Artist]:
     known = np.isfinite(ranking.replicated)
     returns = ranking.comes_back
     kinds = (
-        (known & returns, style.TRUTH, "rhale:replicated", "comes back"),
-        (known & ~returns, "none", "rhale:chance", "not told from chance"),
+        (known & returns, style.TRUTH, "rhale:replicated", "corrected for chance, significant"),
+        (known & ~returns, "none", "rhale:chance", "corrected for chance, not significant"),
     )
     for chosen, face, gid, label in kinds:
         if chosen.any():
@@ -494,17 +481,14 @@ def draw_returns(ax: Axes, ranking: Ranking) -> list[Artist]:
 
 def name_lines(ax: Axes, effects: Sequence[RefitEffect], ranking: Ranking, *, new: bool) -> None:
     """Write features at the left, grey where they do not come back, and p-values at the right."""
-    inches = ax.get_window_extent().width / ax.figure.dpi
-    room = MAX_RANKED_NAME_LETTERS if new else FEATURE_NAMES_SHARE * inches * style.LETTERS_PER_INCH
-    length = int(np.clip(room, MIN_RANKED_NAME_LETTERS, MAX_RANKED_NAME_LETTERS))
+    length = canvas.ranked_name_letters(ax, FEATURE_NAMES_SHARE, new=new)
     several = len({effect.output for effect in effects}) > 1
     names = [name_line(effect, length, several=several) for effect in effects]
-    ax.set_yticks(range(len(names)), labels=names)
+    canvas.name_ranking(ax, names)
     lost = np.isfinite(ranking.p_value) & ~ranking.comes_back
     for tick, is_lost in zip(ax.yaxis.get_major_ticks(), lost, strict=True):
-        colour = style.SINGLE_ROW if is_lost else style.TRUTH
-        tick.label1.set(fontsize=style.NAME_TEXT, color=colour, **LITERAL)
-    ax.tick_params(axis="y", length=0, pad=7)  # half a diamond may stand left of zero
+        tick.label1.set_color(style.SINGLE_ROW if is_lost else style.TRUTH)
+    ax.tick_params(axis="y", pad=7)  # half a diamond may stand left of zero
     if np.isfinite(ranking.p_value).any():
         # Write p-values beside the axes.
         side = ax.secondary_yaxis("right")

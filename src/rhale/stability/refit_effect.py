@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -29,9 +29,11 @@ from rhale.output.doors import draw_refit_lazily, show_refit
 from rhale.output.labels import NO_CAPTIONS, NOT_WRITTEN, Captions
 from rhale.output.note import Note
 from rhale.output.number_format import write_between, write_number
+from rhale.output.picture_options import RefitOptions, with_options
+from rhale.output.storage.values import PAIR_FEATURE_NAMES, TRAININGS, Numbers, stored
 from rhale.output.times import ColumnKind
 from rhale.stability.replication import Overlap, Replication, mean_factor, replicate
-from rhale.stats.arrays import FloatArray
+from rhale.stats.arrays import LARGEST_SQUARABLE, FloatArray
 from rhale.stats.distributions import student_quantile
 from rhale.stats.records import freeze, same_fields
 
@@ -593,13 +595,15 @@ class RefitEffect:
             x, mean, mean - half, mean + half, deviation_over_refits(curves), curves, own
         )
 
-    def plot(self, **options: Any) -> Any:
-        """Draw this feature in all trainings, as `Refits.plot` does.
+    @with_options(RefitOptions)
+    def plot(self, *, ax: Any = None, **options: Unpack[RefitOptions]) -> Any:
+        """Draw this feature in all retrained models, as `Refits.plot` does.
 
         Parameters
         ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if not given.
         **options
-            Those of `rhale.plots.plot_refits`, and `colors`, `figsize`, `legend`, `title`.
 
         Returns
         -------
@@ -618,7 +622,7 @@ class RefitEffect:
         >>> import matplotlib.pyplot as plt
         >>> plt.close(ax.figure)
         """
-        return draw_refit_lazily(self, options)
+        return draw_refit_lazily(self, {"ax": ax, **options})
 
     def table(self) -> Columns:
         """One row for each limit of a bin, level or point, and one for missing values.
@@ -702,10 +706,12 @@ class RefitPair:
     (('x0', 'x1'), 3.0)
     """
 
-    names: tuple[str, str]
+    names: tuple[str, str] = field(metadata=stored(PAIR_FEATURE_NAMES))
     output: str
-    strengths: FloatArray
-    gram: FloatArray
+    strengths: FloatArray = field(
+        metadata=stored(Numbers((TRAININGS,), 0, LARGEST_SQUARABLE, unknown=True))
+    )
+    gram: FloatArray = field(metadata=stored(Numbers.products(TRAININGS, TRAININGS, unknown=True)))
     overlap: Overlap
     captions: Captions = field(default=NO_CAPTIONS, compare=False, metadata=NOT_WRITTEN)
 

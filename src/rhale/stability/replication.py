@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from rhale.output.storage.values import MAX_SHARE, TRAININGS, Numbers, stored
 from rhale.stats.arrays import FloatArray, IntArray
 from rhale.stats.distributions import f_tail
 from rhale.stats.records import freeze, same_fields
@@ -41,8 +42,8 @@ class Overlap:
     (1 - 1/K) n1/n2 for K folds, 1 + 1/m for bootstraps, 1/m where trainings share nothing.
     """
 
-    shared: FloatArray
-    n_train: IntArray
+    shared: FloatArray = field(metadata=stored(Numbers((TRAININGS, TRAININGS), 0, MAX_SHARE)))
+    n_train: IntArray = field(metadata=stored(Numbers.counts(TRAININGS)))
     n_rows: int
 
     def __post_init__(self) -> None:

@@ -5,25 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from html import escape
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from rhale.effects.result import is_constant
 from rhale.output import colours
+from rhale.output.columns import MAX_NOTE_LETTERS, insert_after, words
 from rhale.output.number_format import UNKNOWN_DASH
 from rhale.report.notebook import (
-    LONGEST_NOTE,
-    MAX_EFFECT_ROWS,
     NOTEBOOK_BAR_WIDTH,
-    NUMBER_CELL_STYLE,
-    TEXT_CELL_STYLE,
     card,
     folded_notes,
-    named,
-    table,
-    table_row,
     write_curve_svg,
     write_paragraph,
 )
@@ -68,7 +61,7 @@ from rhale.stability.refit_effect import (
     RefitTrace,
     rank_pairs,
 )
-from rhale.stability.table import find_correlated, refit_head, write_rules
+from rhale.stability.table import REFIT_COLUMNS, RefitLine, find_correlated, write_rules
 
 if TYPE_CHECKING:
     from rhale.stability.result import Refits
@@ -512,32 +505,35 @@ def write_refit_code(table: Refits) -> str:
 # --- Refits as small pieces of HTML for notebooks, one feature or all: no script, no style sheet
 
 
-# Columns that are no numbers.
-REFIT_TEXT_COLUMNS = "feature", "output", "mean curve", "", "comes back"
-IMPORTANCE_BAR_HEIGHT = 12  # of a bar
+IMPORTANCE_BAR_HEIGHT = 12
 
 
-def refits_as_html(
-    ranked: Sequence[RefitEffect], provenance: Mapping[str, Any], remarks: Sequence[str]
-) -> str:
-    """Write what would come back as a table.
-
-    `remarks` are notes about the whole, and trainings that failed.
-    """
-    several, shown = len({effect.output for effect in ranked}) > 1, ranked[:MAX_EFFECT_ROWS]
-    scale = max((effect.importance for effect in shown), default=0.0)
-    rows = [effect_row(effect, effect.importance_ci(), scale) for effect in shown]
-    largest = end_of_bars(rows)
-    heads = ["feature", *(["output"] if several else []), "mean curve", ""]
-    heads += ["importance [95 %]", "replicated", "p", "comes back"]
-    body = "".join(
-        write_refit_row(row, effect, largest, several=several)
-        for row, effect in zip(rows, shown, strict=True)
+def draw_refit_cell(row: RefitLine) -> str:
+    """Draw the mean curve of a feature, for its table."""
+    return write_curve_svg(
+        write_sparkline_path(shape_of_refits(row.found, trace_refits(row.found)))
     )
-    more = len(ranked) - len(shown)
-    after = [f"and {more} more: rx.replication() has all"] if more > 0 else []
-    after += [clean(remark, LONGEST_NOTE) for remark in remarks]
-    return table(refit_head(ranked, provenance), heads, REFIT_TEXT_COLUMNS, body, after)
+
+
+def draw_interval_cell(row: RefitLine) -> str:
+    """Draw the importance of a feature, and its interval between retrainings, for its table."""
+    size, low, high = (
+        NOTEBOOK_BAR_WIDTH * v / row.largest if row.largest > 0 and math.isfinite(v) else 0.0
+        for v in (row.found.importance, *row.interval)
+    )
+    return (
+        f'<svg width="{NOTEBOOK_BAR_WIDTH}" height="{IMPORTANCE_BAR_HEIGHT}" aria-hidden="true">'
+        f'<rect y="3" width="{size:.3g}" height="6" fill="{colours.EFFECT_COLOUR}" opacity="0.35"/>'
+        f'<path d="M{low:.3g} 6H{high:.3g}" stroke="{colours.BETWEEN_COLOUR}" stroke-width="2"/></svg>'
+    )
+
+
+REFIT_NOTEBOOK_COLUMNS = insert_after(
+    REFIT_COLUMNS,
+    "output",
+    words(header="mean curve", markup=draw_refit_cell),
+    words(header="", markup=draw_interval_cell),
+)
 
 
 def refit_as_html(effect: RefitEffect) -> str:
@@ -555,32 +551,7 @@ def refit_as_html(effect: RefitEffect) -> str:
         parts.insert(
             0,
             inline_svg.draw_inline_svg(
-                plot_refit_by_options, clean(f"{name}: {sentence}", LONGEST_NOTE), effect
+                plot_refit_by_options, clean(f"{name}: {sentence}", MAX_NOTE_LETTERS), effect
             ),
         )
     return card(name, f"{on}, between trainings", parts)
-
-
-def write_refit_row(row: RefitRow, effect: RefitEffect, largest: float, *, several: bool) -> str:
-    """Write one line of the table."""
-    shape = shape_of_refits(effect, trace_refits(effect))
-    captions = effect.captions
-    output = [named(captions.output(effect.output))] if several else []
-    words = [named(captions.feature(effect.name)), *output]
-    # Draw the importance, and its interval between trainings.
-    size, low, high = (
-        NOTEBOOK_BAR_WIDTH * (v or 0.0) / largest if largest > 0 else 0.0
-        for v in (row.size, row.low, row.high)
-    )
-    bar = (
-        f'<svg width="{NOTEBOOK_BAR_WIDTH}" height="{IMPORTANCE_BAR_HEIGHT}" aria-hidden="true">'
-        f'<rect y="3" width="{size:.3g}" height="6" fill="{colours.EFFECT_COLOUR}" opacity="0.35"/>'
-        f'<path d="M{low:.3g} 6H{high:.3g}" stroke="{colours.BETWEEN_COLOUR}" stroke-width="2"/></svg>'
-    )
-    words += [write_curve_svg(write_sparkline_path(shape)), bar]
-    numbers = [row.size_in_words(largest), row.corrected_in_words(largest), row.p]
-    return table_row(
-        (TEXT_CELL_STYLE, words),
-        (NUMBER_CELL_STYLE, map(escape, numbers)),
-        (TEXT_CELL_STYLE, [row.comes_back]),
-    )

@@ -7,18 +7,21 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, NamedTuple, Protocol, Unpack, cast
 
 import numpy as np
 
-from rhale.effects import listing, store
+from rhale.effects import store
 from rhale.effects.explanation import Explanation
 from rhale.errors import BadSettingError, UnknownOutputError
 from rhale.interaction.result import Interactions
 from rhale.interaction.settings import read_pairs
 from rhale.naming import find_feature, find_output, near_names
+from rhale.output.columns import Listing
+from rhale.output.frame import as_frame
 from rhale.output.labels import Captions, caption
 from rhale.output.note import as_notes
+from rhale.output.picture_options import RefitsOptions, with_options
 from rhale.stability import table
 from rhale.stability.compare import AxisSample, compare_trainings, lighten_result, tabulate_rules
 from rhale.stability.refit_effect import RefitEffect, RefitPair, rank_pairs
@@ -210,9 +213,12 @@ class Refits:
         return find_output(self.captions.output_key(output), self.outputs)
 
     def __str__(self) -> str:
-        return table.refits_as_text(
-            self.ranked(), self.provenance, self._remarks(), self._correlated, self.pairs
-        )
+        return str(self._listing())
+
+    def _listing(self, **options: Any) -> Listing:
+        """The tables of what would come back, and notes."""
+        found = self.ranked(), self.provenance, self._remarks(), self._correlated, self.pairs
+        return table.list_refits(*found, **options)
 
     __repr__ = __str__
 
@@ -302,7 +308,7 @@ class Refits:
                 columns = self.provenance.get("columns", self.features)
                 found = tuple(select_pairs(self.pairs, pairs, columns))
             rows = tabulate_refit_pairs(rank_pairs(found))
-        return listing.as_frame(rows, backend, self._backend)
+        return as_frame(rows, backend, self._backend)
 
     def regions(
         self,
@@ -354,7 +360,7 @@ class Refits:
             raise BadSettingError(msg)
         name = None if feature is None else self.features[self._feature(feature)]
         wanted = [one for one in self._of_output(output) if name in (None, one.name)]
-        return listing.as_frame(tabulate_rules(wanted), backend, self._backend)
+        return as_frame(tabulate_rules(wanted), backend, self._backend)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """One row per feature, output and bin (level or point), with what differs between trainings.
@@ -380,17 +386,18 @@ class Refits:
         >>> found["feature"].unique().tolist(), bool((found["between"] >= 0).all())
         (['x0', 'x1'], True)
         """
-        return listing.as_frame(part_rows(self.effects), backend, self._backend)
+        return as_frame(part_rows(self.effects), backend, self._backend)
 
+    @with_options(RefitsOptions)
     def plot(
         self,
         feature: str | int | None = None,
         *,
         output: str | int | None = None,
         ax: Any = None,
-        **options: Any,
+        **options: Unpack[RefitsOptions],
     ) -> Any:
-        """Draw one feature in all trainings, or what would come back of all features.
+        """Draw one feature in all retrained models, or how stable all features are.
 
         Parameters
         ----------
@@ -403,7 +410,6 @@ class Refits:
         ax : matplotlib Axes, optional
             Where to draw; a new figure if not given.
         **options
-            Passed on to `rhale.plots`.
 
         Returns
         -------
@@ -431,9 +437,9 @@ class Refits:
 
     def _repr_html_(self) -> str:
         """The table of what would come back, for notebooks."""
-        from rhale.stability.report import refits_as_html
+        from rhale.stability.report import REFIT_NOTEBOOK_COLUMNS
 
-        return refits_as_html(self.ranked(), self.provenance, self._remarks())
+        return self._listing(columns=REFIT_NOTEBOOK_COLUMNS).as_html()
 
     def report(self, path: str | PathLike[str], *, title: str | None = None) -> Path:
         """Write one HTML page that needs no network: what would come back, and all curves.

@@ -1,76 +1,48 @@
-"""Saved refits: their schema; what all trainings share is written once."""
+"""Saved refits: what must hold between their fields; what all trainings share is written once."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, cast
 
 import numpy as np
 
-from rhale.effects.binning.moments import LARGEST_SQUARABLE
 from rhale.effects.schema import (
-    EFFECT_FIELDS,
     EXPLANATION,
-    NOTE_LIST,
     OF_ALL,
-    PROFILE,
+    ROW_PLACES,
     SAMPLE,
+    Pasts,
     agree_explanation,
     effect_records,
 )
 from rhale.errors import BadSettingError
-from rhale.interaction.storage import PAIR_FEATURE_NAMES
 from rhale.output.storage.values import (
     ANY_TEXT,
-    WHOLE_NUMBER,
+    MAX_SHARE,
+    NOTE_LIST,
+    TRAININGS,
     Anything,
     ArrayDimension,
-    Kind,
     Lengths,
     Maybe,
     Named,
-    Nothing,
     Number,
-    Numbers,
+    Put,
     Record,
     RecordUnion,
     Several,
+    checks,
     quote_file_value,
     refuse_file_content,
 )
-from rhale.regions.storage import region_records
 from rhale.stability.refit_effect import RefitPair
 from rhale.stability.replication import Overlap
 from rhale.stats.arrays import FloatArray
 
-# --- Refits as files hold them: what all trainings share once, and no models
-
-
 MAX_STORED_TRAININGS = 10_000
 MAX_STORED_HEIGHTS = 2**26  # of all curves at the sampled rows: half a gigabyte to compare them
-
-
-@dataclass(frozen=True, eq=False)
-class StoredRefitPair:
-    """The fields of a `RefitPair`, but for the rows that trainings share: these are stored apart."""
-
-    names: tuple[str, str]
-    output: str
-    strengths: FloatArray
-    gram: FloatArray
-
-
-def store_refit_pairs(pairs: Sequence[RefitPair]) -> list[StoredRefitPair]:
-    """Leave out the rows that trainings share."""
-    return [StoredRefitPair(p.names, p.output, p.strengths, p.gram) for p in pairs]
-
-
-def restore_refit_pairs(
-    stored: Sequence[StoredRefitPair], overlap: Overlap
-) -> tuple[RefitPair, ...]:
-    """Make pairs with the rows that trainings share."""
-    return tuple(RefitPair(p.names, p.output, p.strengths, p.gram, overlap) for p in stored)
 
 
 def describe_excess(n_trainings: int, n_rows: int) -> str | None:
@@ -96,10 +68,6 @@ def require_storable(n_trainings: int, n_rows: int) -> None:
         raise BadSettingError(msg)
 
 
-MAX_SHARE_SUM = 1 + 1e-9  # shares of the rows add up to one, to rounding
-TRAININGS = ArrayDimension("trainings", least=2)
-
-
 @dataclass(frozen=True)
 class FailureKind:
     """A training that failed: its number, and why."""
@@ -113,23 +81,29 @@ class FailureKind:
         number = Number(1, whole=True).read(value[0], f"{where}[0]", lengths)
         return int(number), ANY_TEXT.read(value[1], f"{where}[1]", lengths)
 
+    def write(self, value: Any, put: Put | None = None) -> list[Any]:  # noqa: ARG002
+        """Write a list of two."""
+        return [value.number, value.reason]
+
 
 def _require_symmetric(matrix: FloatArray, where: str) -> None:
     if not np.array_equal(matrix, matrix.T, equal_nan=True):
         refuse_file_content(f"{where} is not symmetric")
 
 
+@checks(Overlap)
 def _agree_overlap(overlap: Overlap, where: str) -> None:
     """Every training has rows, and shares no more of them than it has."""
     shared, own = overlap.shared, np.diag(overlap.shared)
     _require_symmetric(shared, f"{where}shared")
     if not np.all(own > 0):
         refuse_file_content(f"{where}shared has a training without rows")
-    if np.any(shared > MAX_SHARE_SUM * np.sqrt(own) * np.sqrt(own)[:, None]):
+    if np.any(shared > MAX_SHARE * np.sqrt(own) * np.sqrt(own)[:, None]):
         refuse_file_content(f"{where}shared has trainings that share more rows than they have")
 
 
-def _agree_refit_pair(pair: StoredRefitPair, where: str) -> None:
+@checks(RefitPair)
+def _agree_refit_pair(pair: RefitPair, where: str) -> None:
     _require_symmetric(pair.gram, f"{where}gram")
 
 
@@ -177,63 +151,40 @@ def _build_refits(**found: Any) -> dict[str, Any]:
         if key in seen:
             refuse_file_content(f"{here} is there twice")
         seen.add(key)
-    return {**found, "pairs": restore_refit_pairs(found["pairs"], found["overlap"])}
+    shared = (replace(pair, overlap=found["overlap"]) for pair in found["pairs"])
+    return {**found, "pairs": tuple(shared)}
 
 
-# Samples are written in full, and nothing is made up from other fields as for files of old formats:
-# what is read takes no more memory than what is written, however often an array is named.
-FULL_SAMPLE: dict[str, Kind] = {"sample": RecordUnion({"local_effects": SAMPLE})}
-CURRENT_FIELDS = {name: kind for name, kind in EFFECT_FIELDS.items() if name != "mean"}
-REFIT_REGION_RECORDS = region_records(
-    effect_records({**FULL_SAMPLE, "regions": Nothing()}, CURRENT_FIELDS)
-)
-REFIT_EFFECT_RECORDS = effect_records(
-    {
-        **FULL_SAMPLE,
-        "regions": Maybe(RecordUnion({"region_tree": REFIT_REGION_RECORDS["region_tree"]})),
-    },
-    CURRENT_FIELDS,
-)
-TRAINING = Record(
-    dict,
-    {
-        **{n: k for n, k in EXPLANATION.fields.items() if n not in ("cells", "partner_matrix")},
-        "effects": Several(RecordUnion({**REFIT_EFFECT_RECORDS, "profile": PROFILE})),
-    },
-    agree_explanation,
-)
-OVERLAP = Record(
-    Overlap,
-    {
-        "shared": Numbers((TRAININGS, TRAININGS), 0, MAX_SHARE_SUM),
-        "n_train": Numbers((TRAININGS,), 0, whole=True),
-        "n_rows": WHOLE_NUMBER,
-    },
-    _agree_overlap,
-)
-STORED_REFIT_PAIR = Record(
-    StoredRefitPair,
-    {
-        "names": PAIR_FEATURE_NAMES,
-        "output": ANY_TEXT,
-        "strengths": Numbers((TRAININGS,), 0, LARGEST_SQUARABLE, unknown=True),
-        "gram": Numbers(
-            (TRAININGS, TRAININGS), -(LARGEST_SQUARABLE**2), LARGEST_SQUARABLE**2, unknown=True
-        ),
-    },
-    _agree_refit_pair,
-)
-REFIT_RECORDS = {"overlap": OVERLAP, "refit_pair": STORED_REFIT_PAIR}
-REFITS = Record(
-    dict,
-    {
-        "overlap": RecordUnion({"overlap": OVERLAP}),
-        "explanations": Several(RecordUnion({"explanation": TRAINING}), TRAININGS),
-        "own": Maybe(RecordUnion({"explanation": TRAINING})),
-        "pairs": Several(RecordUnion({"refit_pair": STORED_REFIT_PAIR})),
-        "failures": Several(FailureKind(), ArrayDimension("failures", most=MAX_STORED_TRAININGS)),
-        "provenance": Named(Anything(), OF_ALL),
-        "notes": NOTE_LIST,
-    },
-    build=_build_refits,
-)
+def refits_record(past: Pasts) -> Record:
+    """The record of refits, whose classes may have had other fields in the past."""
+    # Samples are written in full, and no bins are made up from other fields as for files of old
+    # formats: what is read takes no more memory than what is written, however often an array is
+    # named.
+    training = Record(
+        dict,
+        {
+            **{n: k for n, k in EXPLANATION.kinds.items() if n not in ("cells", "partner_matrix")},
+            "effects": Several(effect_records(SAMPLE, SAMPLE, ROW_PLACES, past)),
+        },
+        agree=agree_explanation,
+    )
+    trainings = RecordUnion({"explanation": training})
+    pair = Record(RefitPair, omitted=("overlap",), make=partial(RefitPair, overlap=cast(Any, None)))
+    return Record(
+        dict,
+        {
+            "overlap": RecordUnion.of(Overlap),
+            "explanations": Several(trainings, TRAININGS),
+            "own": Maybe(trainings),
+            "pairs": Several(RecordUnion.of(pair)),
+            "failures": Several(
+                FailureKind(), ArrayDimension("failures", most=MAX_STORED_TRAININGS)
+            ),
+            "provenance": Named(Anything(), OF_ALL),
+            "notes": NOTE_LIST,
+        },
+        make=_build_refits,
+    )
+
+
+REFITS = refits_record({})

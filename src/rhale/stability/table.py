@@ -3,86 +3,136 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from rhale.effects.listing import MAX_LISTED_ROWS, aligned, name_few, shorten_name
-from rhale.effects.table import Columns, add_labels
+from rhale.effects.table import Columns
 from rhale.interaction.pair_effect import write_p
-from rhale.interaction.table import MAX_LISTED_PAIRS, captioned, label_pairs, write_pair_name
+from rhale.interaction.table import PAIR_NAME_COLUMN, name_single_output
+from rhale.output.columns import (
+    FEATURE_COLUMN,
+    MAX_LISTED_ROWS,
+    OUTPUT_COLUMN,
+    Column,
+    Listing,
+    TableRow,
+    frame_only,
+    lay_out,
+    some,
+    tabulate,
+    words,
+)
+from rhale.output.frame import add_labels, stack_columns
 from rhale.output.labels import NO_CAPTIONS
-from rhale.output.number_format import write_between, write_number
+from rhale.output.number_format import UNKNOWN_DASH, write_between, write_digits
+from rhale.output.text import name_few
 from rhale.stability.compare import find_splits
 from rhale.stability.refit_effect import TRACED, RefitEffect, RefitPair, rank_pairs
 from rhale.stats.arrays import FloatArray, correlate, rank_values
 
 CORRELATED = 0.8  # from here on, a learner may take one feature for the other
 
+# --- Tables of refits: their columns, for data frame, `print`, notebook, page and command
+
+
+@dataclass(frozen=True)
+class RefitLine(TableRow):
+    """An effect in a table of refits: features correlated with its own, and the end of all bars."""
+
+    correlated: Sequence[str] = ()
+    largest: float = 0.0
+
+    @cached_property
+    def interval(self) -> tuple[float, float]:
+        """Between what the mean importance, or strength, of all such retrainings is."""
+        found = self.found
+        return found.strength_ci() if isinstance(found, RefitPair) else found.importance_ci()
+
+    @cached_property
+    def splits(self) -> str:
+        """Features that split the rows, and in how many retrained models."""
+        return write_rules(self.found)
+
+    @property
+    def copies(self) -> str:
+        """What people read for the features that go closely with this one."""
+        return name_few([self.captions.feature(name) for name in self.correlated])
+
+
+def list_size_columns(size: str) -> tuple[Column, ...]:
+    """Columns that effects and pairs have alike; `size` is what their size is called."""
+
+    def write_size(row: RefitLine) -> str:
+        found, (low, high) = getattr(row, size), row.interval
+        return write_known(found) if np.isnan(low) else write_between(found, low, high)
+
+    return (
+        OUTPUT_COLUMN,
+        Column(size, f"{size} [95 %]", write_size),
+        Column(f"{size}_low", value=lambda row: row.interval[0]),
+        Column(f"{size}_high", value=lambda row: row.interval[1]),
+        *frame_only(f"{size}_between"),
+        Column("replicated", "corrected for chance", lambda row: write_known(row.replicated)),
+        Column("p_value", "p-value of no effect", lambda row: write_p(row.p_value) or UNKNOWN_DASH),
+        words("comes_back", "comes back", write_answer, read_replication_verdict),
+    )
+
+
+def read_replication_verdict(result: Any) -> bool | None:
+    """Whether it comes back; None where that is not known."""
+    return None if np.isnan(result.p_value) else result.comes_back
+
+
+def write_answer(result: Any) -> str:
+    """Write whether it comes back; a dash where that is not known."""
+    return {None: UNKNOWN_DASH, True: "yes", False: "no"}[read_replication_verdict(result)]
+
+
+REFIT_COLUMNS = (
+    FEATURE_COLUMN,
+    *list_size_columns("importance"),
+    words(None, "differs by (retrained models)", lambda row: row.splits, shown=some("splits")),
+    words(
+        "correlated_with",
+        "correlated with",
+        lambda row: row.copies,
+        lambda row: ", ".join(row.correlated),
+        shown=some("copies"),
+    ),
+)
+REFIT_PAIR_COLUMNS = (
+    PAIR_NAME_COLUMN,
+    Column("first", value=lambda row: row.names[0]),
+    Column("second", value=lambda row: row.names[1]),
+    *list_size_columns("strength"),
+)
+
 
 def tabulate_refit_effects(
     effects: Sequence[RefitEffect], correlated: Mapping[str, Sequence[str]]
 ) -> Columns:
     """One row per feature and output: what would come back."""
-    ends = [effect.importance_ci() for effect in effects]
-    columns: Columns = {
-        "feature": [effect.name for effect in effects],
-        "output": [effect.output for effect in effects],
-        "importance": [effect.importance for effect in effects],
-        "importance_low": [low for low, _ in ends],
-        "importance_high": [high for _, high in ends],
-        "importance_between": [effect.importance_between for effect in effects],
-        "replicated": [effect.replicated for effect in effects],
-        "p_value": [effect.p_value for effect in effects],
-        "comes_back": [read_replication_verdict(effect) for effect in effects],
-        "correlated_with": [", ".join(correlated[effect.name]) for effect in effects],
-    }
-    return label_refits(columns, effects)
-
-
-def label_refits(columns: Columns, effects: Sequence[RefitEffect]) -> Columns:
-    """Add what people read for the features and outputs of a table."""
-    captions = effects[0].captions
-    words = {"feature": captions.feature, "output": captions.output}
-    return add_labels(columns, {key: list(map(read, columns[key])) for key, read in words.items()})
-
-
-def read_replication_verdict(result: RefitEffect | RefitPair) -> bool | None:
-    """Whether it comes back; None where that is not known."""
-    return None if np.isnan(result.p_value) else result.comes_back
+    rows = [RefitLine(effect, correlated[effect.name]) for effect in effects]
+    return add_labels(tabulate(rows, REFIT_COLUMNS), effects[0].captions)
 
 
 def tabulate_refit_pairs(pairs: Sequence[RefitPair]) -> Columns:
     """One row per pair and output: which interactions would come back."""
-    ends = [pair.strength_ci() for pair in pairs]
-    columns: Columns = {
-        "first": [pair.names[0] for pair in pairs],
-        "second": [pair.names[1] for pair in pairs],
-        "output": [pair.output for pair in pairs],
-        "strength": [pair.strength for pair in pairs],
-        "strength_low": [low for low, _ in ends],
-        "strength_high": [high for _, high in ends],
-        "strength_between": [pair.strength_between for pair in pairs],
-        "replicated": [pair.replicated for pair in pairs],
-        "p_value": [pair.p_value for pair in pairs],
-        "comes_back": [read_replication_verdict(pair) for pair in pairs],
-    }
-    return label_pairs(columns, pairs[0].captions if pairs else NO_CAPTIONS)
+    columns = tabulate([RefitLine(pair) for pair in pairs], REFIT_PAIR_COLUMNS)
+    return add_labels(columns, pairs[0].captions if pairs else NO_CAPTIONS)
 
 
 def part_rows(effects: Sequence[RefitEffect]) -> Columns:
     """One row per feature, output and place: limits of bins, levels or points; missing values."""
-    columns: Columns = {name: [] for name in PART_COLUMNS}
+    parts = []
     for effect in effects:
         own = effect.table()
-        n_rows = len(own["at"])
-        own = {"feature": [effect.name] * n_rows, "output": [effect.output] * n_rows, **own}
-        for name, cells in columns.items():
-            cells += own[name]
-    return label_refits(columns, effects)
-
-
-PART_COLUMNS = ("feature", "output", "at", "x", *TRACED)
+        table = {name: own[name] for name in ("at", "x", *TRACED)}
+        parts.append(({"feature": effect.name, "output": effect.output}, table))
+    return add_labels(stack_columns(parts), effects[0].captions)
 
 
 def find_correlated(
@@ -98,84 +148,41 @@ def find_correlated(
     return found
 
 
-# --- Results of refits as text: the table that `print` shows
+# --- Results of refits as text: the tables that `print` shows
 
 
 REFIT_LEGEND = (
-    "importance: mean of the trainings [95 % interval]; replicated: the same without chance; "
-    "p: that chance alone agrees so well"
+    "importance: average over retrained models [95 % interval]; corrected for chance: the part that "
+    "retrained models agree on; p-value of no effect: how likely they agree as well by chance alone"
 )
 
 
-def refits_as_text(
+def list_refits(
     effects: Sequence[RefitEffect],
     provenance: Mapping[str, Any],
     remarks: Sequence[str],
     correlated: Mapping[str, Sequence[str]] | None = None,
     pairs: Sequence[RefitPair] = (),
-) -> str:
-    """Write what would come back, in the order of the effects; and pairs, by what comes back."""
-    shown = effects[:MAX_LISTED_ROWS]
-    columns = {"feature": [shorten_name(e.captions.feature(e.name)) for e in shown]}
-    if len({e.output for e in effects}) > 1:
-        columns["output"] = [shorten_name(e.captions.output(e.output)) for e in shown]
-    n_left = len(columns)
-    ends = [effect.importance_ci() for effect in shown]  # nan where they are not known
-    columns["importance [95 %]"] = [
-        write_known(e.importance) if np.isnan(low) else write_between(e.importance, low, high)
-        for e, (low, high) in zip(shown, ends, strict=True)
-    ]
-    columns["replicated"] = [write_known(e.replicated) for e in shown]
-    columns["p"] = [write_p(e.p_value) or "?" for e in shown]
-    columns["comes back"] = [write_answer(e) for e in shown]
-    rules = [write_rules(e) for e in shown]
-    if any(rules):
-        columns["differs by (in so many trainings)"] = rules
-    copies = [
-        name_few([e.captions.feature(name) for name in (correlated or {}).get(e.name, ())])
-        for e in shown
-    ]
-    if any(copies):
-        columns["hardly told from"] = copies
-    table = aligned([list(columns), *zip(*columns.values(), strict=True)], n_left=n_left)
-    n_more = len(effects) - len(shown)
-    more = [f"and {n_more:,} more: rx.replication() has all"] if n_more else []
-    head = refit_head(effects, provenance)
-    return "\n".join([head, *table, *more, *list_refit_pairs(pairs), REFIT_LEGEND, *remarks])
-
-
-def list_refit_pairs(pairs: Sequence[RefitPair]) -> list[str]:
-    """Write the pairs that would come back first as a table below that of the features."""
-    ranked = rank_pairs(pairs)
-    shown = ranked[:MAX_LISTED_PAIRS]
-    if not shown:
-        return []
-    columns = {"pair": [write_pair_name(captioned(pair)) for pair in shown]}
-    if len({pair.output for pair in ranked}) > 1:
-        columns["output"] = [shorten_name(pair.captions.output(pair.output)) for pair in shown]
-    n_left, ends = len(columns), [pair.strength_ci() for pair in shown]
-    columns["strength [95 %]"] = [
-        write_known(pair.strength) if np.isnan(low) else write_between(pair.strength, low, high)
-        for pair, (low, high) in zip(shown, ends, strict=True)
-    ]
-    columns["replicated"] = [write_known(pair.replicated) for pair in shown]
-    columns["p"] = [write_p(pair.p_value) or "?" for pair in shown]
-    columns["comes back"] = [write_answer(pair) for pair in shown]
-    table = aligned([list(columns), *zip(*columns.values(), strict=True)], n_left=n_left)
-    n_more = len(ranked) - len(shown)
-    return [
-        "",
-        *table,
-        *([f"and {n_more:,} more: rx.replication(pairs=True) has all"] if n_more else []),
-    ]
-
-
-def refit_head(effects: Sequence[RefitEffect], provenance: Mapping[str, Any]) -> str:
-    """Say in one line what was trained, and which output its effects are on, if that is one."""
-    outputs = {effect.output for effect in effects}
-    if len(outputs) != 1:
-        return refit_title(provenance)
-    return f"{refit_title(provenance)}; on {shorten_name(effects[0].captions.value_axis(outputs.pop()))}"
+    columns: Sequence[Column] = REFIT_COLUMNS,
+) -> Listing:
+    """What would come back, in the order of the effects; and pairs, by what comes back."""
+    shown, copies = effects[:MAX_LISTED_ROWS], correlated or {}
+    largest = float(
+        np.nanmax([*(e.importance for e in shown), *(e.importance_ci()[1] for e in shown)])
+    )
+    rows = [RefitLine(effect, copies.get(effect.name, ()), largest) for effect in shown]
+    n_more = len(effects) - len(rows)
+    more = f"and {n_more:,} more: rx.replication() has all" if n_more else ""
+    tables = [lay_out(rows, columns, more)]
+    if pairs:
+        ranked = rank_pairs(pairs)
+        pair_rows = [RefitLine(pair) for pair in ranked[:MAX_LISTED_ROWS]]
+        n_more = len(ranked) - len(pair_rows)
+        more = f"and {n_more:,} more: rx.replication(pairs=True) has all" if n_more else ""
+        tables.append(lay_out(pair_rows, REFIT_PAIR_COLUMNS, more))
+    notes = (REFIT_LEGEND, *remarks)
+    head = f"{refit_title(provenance)}{name_single_output(effects)}"
+    return Listing(head, tuple(tables), notes=notes)
 
 
 def write_rules(effect: RefitEffect) -> str:
@@ -187,16 +194,9 @@ def write_rules(effect: RefitEffect) -> str:
     )
 
 
-def write_answer(effect: RefitEffect | RefitPair) -> str:
-    """Write whether an effect comes back; "?" where that is not known."""
-    if np.isnan(effect.p_value):
-        return "?"
-    return "yes" if effect.comes_back else "no"
-
-
 def write_known(number: float) -> str:
-    """Write a number; "?" where it is not known."""
-    return "?" if np.isnan(number) else write_number(number)
+    """Write a number; a dash where it is not known."""
+    return UNKNOWN_DASH if np.isnan(number) else write_digits(number)
 
 
 def refit_title(provenance: Mapping[str, Any]) -> str:
@@ -205,4 +205,5 @@ def refit_title(provenance: Mapping[str, Any]) -> str:
     learner, scheme = provenance.get("learner", "model"), provenance.get("scheme", "")
     rows = provenance.get("rows", 0)
     how = f", {scheme}" if scheme else ""
-    return f"{n} trainings of {learner}{how}, explained on {rows:,} rows by {provenance.get('method', '?')}"
+    by = provenance.get("method", "?")
+    return f"{n} retrained models ({learner}{how}), explained on {rows:,} rows by {by}"

@@ -9,6 +9,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.intp]
 BoolArray = npt.NDArray[np.bool_]
 
+LARGEST_SQUARABLE, SMALLEST_SQUARABLE = 1e150, 1e-150  # squares of these are still ordinary numbers
 # So many rows stay in the processor's cache while their columns are read.
 TRANSPOSE_BLOCK_ROWS = 2**9
 

@@ -48,9 +48,10 @@ def test_compare_ranks_by_the_distance_of_the_curves(capsys):
 def test_compare_prints_a_table_and_says_what_only_one_has(capsys):
     assert ended("compare", "one.json", "part.json") == 0
     told = capsys.readouterr()
-    head, header, row, *rest = told.out.splitlines()
+    head, above, header, row, *rest = told.out.splitlines()
     assert head == "part compared with one; zero on average over the rows of one"
-    assert " ".join(header.split()).startswith("feature difference ± error of effect p differs")
+    assert above.split()[:2] == ["difference", "relative"]
+    assert " ".join(header.split()).startswith("feature ± error to effect no difference differs")
     assert row.startswith("x0 ")
     assert "features only in one: x1" in rest
     assert (

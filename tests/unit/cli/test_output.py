@@ -21,10 +21,8 @@ from rhale.cli.output import (
     note_line,
     path_in_words,
     show_check,
-    show_pairs,
     time_in_words,
     without_formulas,
-    write_explained_shares,
     write_explanation,
     write_interactions,
     write_refits,
@@ -106,7 +104,7 @@ def test_pictures_are_written_where_they_are_wanted_and_counted(tmp_path, capsys
 
 
 @pytest.mark.parametrize("n_outputs", [1, 2])
-def test_what_curves_explain_is_told_as_print_tells_it(n_outputs):
+def test_what_curves_explain_is_told_as_print_tells_it(n_outputs, capsys):
     """Curves of a gated slope explain half of it, or so, and with regions all of it."""
 
     def gated(rows):
@@ -115,10 +113,11 @@ def test_what_curves_explain_is_told_as_print_tells_it(n_outputs):
 
     x = np.random.default_rng(1).uniform(-1, 1, (1_000, 2))
     fx = rhale.explain(gated, x, features=0, regions=True)
-    (told,) = write_explained_shares(fx)
+    write_explanation(fx, NOWHERE)
+    write_explanation(explained(), NOWHERE)
+    (told,) = (line for line in capsys.readouterr().out.splitlines() if "sum of the curves" in line)
     assert told in str(fx).splitlines()
     assert "100 % with regions" in told
-    assert write_explained_shares(explained()) == ()
 
 
 def test_a_terminal_shows_who_differs(capsys, monkeypatch):
@@ -228,9 +227,9 @@ def test_numbers_and_page_of_pairs_are_written_where_they_are_asked_for(tmp_path
 
 def test_pairs_are_laid_out_on_a_terminal(monkeypatch, capsys):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
-    show_pairs(paired())
+    write_interactions(paired(), NOWHERE)
     told = capsys.readouterr().out
-    assert "pairs by ale" in told
+    assert "interactions by ale" in told
     assert "x0 \u00d7 x1" in told
 
 

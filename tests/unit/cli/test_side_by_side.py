@@ -7,7 +7,7 @@ typer = pytest.importorskip("typer")
 
 from tests.compared_by_hand import explained, straight
 
-from rhale.cli.compare import name_files, read_files, show_comparison, write_all
+from rhale.cli.compare import name_files, read_files, write_all
 from rhale.cli.output import Destinations
 
 NOWHERE = Destinations(None, None, None)
@@ -36,7 +36,7 @@ def test_files_of_one_name_are_told_apart():
 
 def test_the_table_on_screen_is_that_of_python(capsys):
     cx = straight()
-    show_comparison(cx)
+    write_all(cx, [], NOWHERE)
     assert capsys.readouterr().out == f"{cx}\n"
 
 

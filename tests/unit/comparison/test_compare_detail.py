@@ -19,7 +19,7 @@ def test_the_axis_reaches_as_far_as_the_rows_of_both():
     low, high = panels[0].get_xlim()
     assert low <= 0
     assert high >= 1.5
-    assert "agree; its rows moved" in tell_found(drifted()["x0"])
+    assert "agree; data drift" in tell_found(drifted()["x0"])
 
 
 def test_differences_that_are_small_beside_the_curves_look_small():

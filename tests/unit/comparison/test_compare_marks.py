@@ -7,7 +7,6 @@ from rhale.comparison.plot import (
     draw_compared_curves,
     draw_compared_rows,
     draw_difference,
-    read_curves,
 )
 from rhale.plots import style
 from rhale.plots.axes import ContinuousAxis
@@ -18,10 +17,11 @@ def looks(n):
 
 
 def test_curves_of_one_model_on_rows_that_moved_lie_on_each_other():
-    one = drifted()["x0"]
-    first, second = (item.path for item in read_curves(one, smooth=False))
-    both = np.interp(second.x, first.x, first.curve)[second.x < 1]
-    assert second.curve[second.x < 1] == pytest.approx(both, abs=1e-6)
+    one, ax = drifted()["x0"], Figure().add_subplot()
+    draw_compared_curves(ContinuousAxis(ax), one, looks(2), smooth=False)
+    first, second = (np.asarray(line.get_xydata()).T for line in ax.get_lines())
+    both = np.interp(second[0], *first)[second[0] < 1]
+    assert second[1][second[0] < 1] == pytest.approx(both, abs=1e-6)
 
 
 def test_the_line_of_the_difference_has_its_numbers():

@@ -16,7 +16,7 @@ def test_the_largest_difference_comes_first_and_is_told():
 
 
 def test_rows_that_moved_are_told_as_rows():
-    assert in_few_words(drifted()["x0"]) == "agree, rows moved"
+    assert in_few_words(drifted()["x0"]) == "agree, data drift"
 
 
 def test_the_legend_names_explanations_in_their_order():

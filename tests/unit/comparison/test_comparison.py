@@ -22,7 +22,7 @@ def test_the_same_model_on_rows_that_moved_has_no_difference_but_a_drift():
     assert not any(one.differs for one in cx)
     assert [one.size for one in cx] == [0, 0]
     assert [one.moved for one in cx] == [True, False]
-    assert "the curves of all features agree; rows moved in 1 of 2" in str(cx)
+    assert "the curves of all features agree; data drift: 1 of 2 features drifted" in str(cx)
 
 
 def test_names_are_given_or_come_from_the_models():

@@ -14,7 +14,8 @@ def test_what_only_some_have_is_named():
     part = rhale.explain(lambda t: t["x0"].to_numpy(), pd.DataFrame({"x0": np.arange(60.0)}))
     assert kinds(rhale.compare(fx, part))["features"] == "features only in first: x1"
     notes = [note for note in with_everything().notes if note.kind == "levels"]
-    assert any("last: Paris" in note for note in notes)
+    assert 'city: level only in "last": Paris' in notes
+    assert 'city: level only in "base" and "next": Rome' in notes
 
 
 def test_one_value_kinds_and_stretches_are_reasons_not_to_compare():

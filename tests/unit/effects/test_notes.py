@@ -150,9 +150,9 @@ def test_outputs_of_which_curves_explain_little_are_named_and_counted():
 )
 def test_a_low_share_is_blamed_on_what_can_have_missed_something(ways, gradient, windows):
     (note,) = describe_explained({"a": 0.1}, ways)
-    assert "features may act together" in note
-    assert ("small gradient" in note) == gradient
-    assert ("finer than the windows" in note) == windows
+    assert "Usual reasons: interactions (large spread)" in note
+    assert ("jumps the gradient cannot see" in note) == gradient
+    assert ("very fine oscillation" in note) == windows
 
 
 def test_rows_outside_the_cells_are_counted_with_the_limits():

@@ -1,7 +1,8 @@
 """The schema knows every field, and numbers that do not belong together."""
 
 import json
-from dataclasses import is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, make_dataclass, replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,29 +11,72 @@ import rhale
 from rhale.effects.binning.cells import Cells
 from rhale.effects.curve import RowPlaces
 from rhale.effects.explanation import Explanation, restore_explanation
-from rhale.effects.schema import EXPLANATION, EXPLANATION_RECORDS
+from rhale.effects.schema import EXPLANATION
 from rhale.effects.store import FORMAT, VERSION, pack_explanation
 from rhale.errors import BadFileError
-from rhale.output.storage.values import written_fields
+from rhale.interaction.storage import INTERACTIONS
+from rhale.output.storage.values import Number, Past, Record
+from rhale.stability.storage import REFITS
 
 RNG = np.random.default_rng(0)
 WAVY = RNG.normal(size=(3_000, 2))
 
 
-def names(record):
-    return set(written_fields(record)) if is_dataclass(record) else set(record._fields)
+def test_a_file_has_every_field_of_an_explanation():
+    assert list(EXPLANATION.fields) == [f.name for f in fields(Explanation)]
 
 
-@pytest.mark.parametrize("name", EXPLANATION_RECORDS)
-def test_the_schema_has_every_field_of_a_record(name):
-    own = names(EXPLANATION_RECORDS[name].make)
-    if name == "moments":  # files hold the one grid of the cells
-        own = own - {"cells"} | {"grid"}
-    assert set(EXPLANATION_RECORDS[name].fields) - set(EXPLANATION_RECORDS[name].former) == own
+def records_in(kind):
+    """All records that a kind is made of."""
+    if isinstance(kind, Record):
+        yield kind
+        for inner in kind.fields.values():
+            yield from records_in(inner)
+    for record in getattr(kind, "records", {}).values():
+        yield from records_in(record)
+    if hasattr(kind, "kind"):
+        yield from records_in(kind.kind)
 
 
-def test_the_schema_has_every_field_of_an_explanation():
-    assert set(EXPLANATION.fields) == names(Explanation)
+@pytest.mark.parametrize("whole", [EXPLANATION, INTERACTIONS, REFITS])
+def test_files_hold_every_field_of_every_class_but_captions(whole):
+    for record in records_in(whole):
+        if is_dataclass(record.of):
+            known = {f.name for f in fields(record.of)}
+            assert known - set(record.fields) <= {"captions", *record.omitted}
+
+
+def test_a_field_that_does_not_say_what_it_holds_is_refused():
+    @dataclass
+    class Odd:
+        rows: Any
+
+    with pytest.raises(TypeError, match=r"does not say what files hold: add field\(metadata="):
+        Record(Odd).fields  # noqa: B018
+
+
+def test_a_new_field_is_written_and_read_without_another_line():
+    grown = make_dataclass("Grown", [("words", tuple[str, ...]), ("share", float | None, None)])
+    record = Record(grown)
+    assert record.write(grown(("a", "b"), 0.5)) == {"words": ["a", "b"], "share": 0.5}
+    assert record.read({"words": ["a"]}, "") == grown(("a",))
+    assert record.read(record.write(grown(())), "") == grown(())
+    with pytest.raises(BadFileError, match=r"it\.share is 'much', not a number"):
+        record.read({"words": [], "share": "much"}, "it.")
+
+
+def test_fields_of_earlier_formats_become_those_of_today():
+    def halve(found):
+        found.setdefault("radius", found.pop("diameter", 0.0) / 2)
+
+    circle = make_dataclass("Circle", [("radius", float)])
+    record = Record(circle, past=Past({"diameter": Number(least=0)}, ("radius",), halve))
+    assert record.read({"diameter": 3.0}, "") == record.read({"radius": 1.5}, "") == circle(1.5)
+    assert record.write(circle(1.5)) == {"radius": 1.5}
+    with pytest.raises(BadFileError, match=r"it\.diameter is -1, which it cannot be"):
+        record.read({"diameter": -1}, "it.")
+    with pytest.raises(BadFileError, match=r"it\.'diameter' is unknown"):
+        Record(circle).read({"diameter": 3.0}, "it.")
 
 
 @pytest.fixture(scope="module")

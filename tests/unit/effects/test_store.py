@@ -14,8 +14,16 @@ from rhale.effects.explanation import load_explanation, restore_explanation
 from rhale.effects.table import Missing
 from rhale.errors import BadFileError, BadSettingError
 from rhale.output.note import Note
+from rhale.output.storage.values import write_plain_value
+from rhale.stability.result import restore_result
 
 TABLE = np.random.default_rng(0).normal(size=(50, 2))
+
+
+def pack_any(result):
+    packs = {rhale.Interactions: store.pack_interactions, rhale.Refits: store.pack_refits}
+    packed = packs.get(type(result), store.pack_explanation)(result)
+    return {store.VERSION: store.FORMAT, **packed}
 
 
 @pytest.fixture
@@ -84,8 +92,8 @@ def test_plain_values_and_mappings_come_back(fx, tmp_path):
 
 
 def test_numbers_of_numpy_are_written_as_plain_ones():
-    assert store.serialize_records(np.float64(0.1)) == 0.1
-    assert type(store.serialize_records(np.int64(3))) is int
+    assert write_plain_value(np.float64(0.1)) == 0.1
+    assert type(write_plain_value(np.int64(3))) is int
 
 
 def test_whole_numbers_for_floats_are_read_as_other_programs_write_them(fx, saved):
@@ -549,6 +557,25 @@ def test_files_with_row_places_and_without_them_are_read(number):
         assert effect.row_places.x.tolist() == list(range(8))
         assert effect.row_places.weight.tolist() == 8 * [0.125]
         assert sorted(effect.sample.x.tolist()) == list(range(8))
+
+
+def test_a_file_of_format_11_is_read():
+    """2 x0 + h(k) z, where z is -1 or 1 in half of 48 rows, and h is 0, 1 and 3 for a, b and c."""
+    fx = rhale.load(Path(__file__).parents[1] / "samples" / "format_11.json")
+    assert fx["x0"].mean.tolist() == [2.0, 2.0]
+    spread = fx["k"].spread(["a", "b", "c"], center="start")
+    np.testing.assert_allclose(spread, np.array([0.0, 1.0, 3.0]) * np.sqrt(48 / 47))
+    assert not fx["k"].has_order
+    assert fx["x0"].row_spread.crossings is None
+
+
+def test_every_past_format_has_a_file_that_is_read():
+    files = sorted((Path(__file__).parents[1] / "samples").glob("format_*.json"))
+    formats = {json.loads(file.read_text(encoding="utf-8"))["rhale_format"] for file in files}
+    assert formats == set(range(1, store.FORMAT))
+    for file in files:
+        result = rhale.load(file)
+        assert restore_result(store.parsed(json.dumps(pack_any(result))), "it") == result
 
 
 @pytest.mark.parametrize("change", [{"x": -TABLE[:, 0]}, {"weight": np.full(50, 2.0)}])

@@ -9,6 +9,9 @@ from tests.unit.effects.with_regions import make_regional
 import rhale
 from rhale.effects import listing
 from rhale.errors import BadSettingError, MissingExtraError
+from rhale.output import frame as frames
+from rhale.output.columns import Column, tabulate
+from rhale.output.frame import as_frame
 from rhale.output.labels import Captions
 from rhale.output.note import Note
 
@@ -51,33 +54,33 @@ def test_effect_rows_have_one_row_per_effect(fx):
 @pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
 def test_frames_are_of_the_kind_asked_for(backend):
     pytest.importorskip(backend)
-    frame = listing.as_frame({"a": [1, 2], "b": ["x", "ü"]}, backend)
+    frame = as_frame({"a": [1, 2], "b": ["x", "ü"]}, backend)
     assert type(frame).__module__.partition(".")[0] == backend
     assert frame.shape == (2, 2)
 
 
 def test_without_any_library_for_frames_the_message_says_what_to_install(monkeypatch):
-    monkeypatch.setattr(listing, "find_spec", lambda name: None)  # noqa: ARG005
+    monkeypatch.setattr(frames, "find_spec", lambda name: None)  # noqa: ARG005
     for backend, usual in ((None, None), (None, "numpy"), ("polars", None), (None, "polars")):
         with pytest.raises(MissingExtraError, match="pip install"):
-            listing.as_frame({"a": [1]}, backend, usual)
+            as_frame({"a": [1]}, backend, usual)
 
 
 @pytest.mark.parametrize("backend", ["zz", "numpy", 3])
 def test_a_kind_of_frame_that_is_not_known_is_refused(backend):
     with pytest.raises(BadSettingError, match="is not known; use one of pandas, polars, pyarrow"):
-        listing.as_frame({"a": [1]}, backend, "pandas")
+        as_frame({"a": [1]}, backend, "pandas")
 
 
 def test_the_usual_kind_is_that_of_the_table():
     pytest.importorskip("polars")
-    assert type(listing.as_frame({"a": [1]}, None, "polars")).__module__.startswith("polars")
+    assert type(as_frame({"a": [1]}, None, "polars")).__module__.startswith("polars")
 
 
 def test_the_first_library_that_is_there_is_used(monkeypatch):
     pytest.importorskip("polars")
-    monkeypatch.setattr(listing, "find_spec", lambda name: name == "polars" or None)
-    frame = listing.as_frame({"a": [1]}, None, "numpy")
+    monkeypatch.setattr(frames, "find_spec", lambda name: name == "polars" or None)
+    frame = as_frame({"a": [1]}, None, "numpy")
     assert type(frame).__module__.startswith("polars")
 
 
@@ -133,7 +136,7 @@ def test_a_feature_of_one_level_keeps_a_row(every_kind):
 @pytest.mark.parametrize("rows", [listing.bin_rows, listing.tabulate_effects])
 def test_all_kinds_of_features_fit_in_one_frame(every_kind, backend, rows):
     pytest.importorskip(backend)
-    frame = nw.from_native(listing.as_frame(rows(every_kind), backend))
+    frame = nw.from_native(as_frame(rows(every_kind), backend))
     words = {"feature", "output", "from", "to", "kind", "notes"}
     words |= {"feature_label", "output_label"}
     for name, dtype in frame.schema.items():
@@ -171,7 +174,7 @@ def test_points_of_a_profile_say_where_they_are():
 @pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
 def test_halves_of_signs_do_not_keep_a_result_from_becoming_a_table(backend):
     """Columns of objects can hold them, text in tables cannot."""
-    frame = listing.as_frame({"level": ["\ud800x", "面积"], "mean": [1.0, 2.0]}, backend)
+    frame = as_frame({"level": ["\ud800x", "面积"], "mean": [1.0, 2.0]}, backend)
     assert list(
         map(str, frame["level"].to_pylist() if backend == "pyarrow" else frame["level"])
     ) == [
@@ -180,11 +183,15 @@ def test_halves_of_signs_do_not_keep_a_result_from_becoming_a_table(backend):
     ]
 
 
-def test_a_statistic_that_joins_has_a_column(fx, monkeypatch):
-    monkeypatch.setitem(listing.STATISTICS, "range", lambda e: float(np.ptp(e.trace().curve)))
-    rows = listing.tabulate_effects([fx["x2"]])
-    curve = fx["x2"].curve(fx["x2"].edges)
-    assert rows["range"] == pytest.approx([curve.max() - curve.min()])  # it only rises
+def test_a_column_that_joins_the_list_is_in_frame_print_and_notebook(fx):
+    joined = (*listing.EFFECT_COLUMNS, Column("rank", "place", value=lambda row: len(row.name)))
+    rows = [listing.EffectRow(effect) for effect in fx.effects]
+    assert tabulate(rows, joined)["rank"] == [len(name) for name in fx.features]
+    found = listing.list_effects(fx.effects, fx.provenance, (), columns=joined)
+    assert found.tables[0].headers[-1].text == "place"
+    assert [row[-1].text for row in found.tables[0].cells] == ["2"] * len(fx.features)
+    assert str(found).splitlines()[1].endswith("place")
+    assert ">place</th>" in found.as_html()
 
 
 @pytest.fixture(scope="module")
@@ -236,7 +243,7 @@ def test_splits_have_a_row_each(regional, fx):
 @pytest.mark.parametrize("backend", ["pandas", "polars", "pyarrow"])
 def test_no_splits_are_a_frame_without_rows(fx, backend):
     pytest.importorskip(backend)
-    frame = nw.from_native(listing.as_frame(listing.tabulate_splits(fx.effects), backend))
+    frame = nw.from_native(as_frame(listing.tabulate_splits(fx.effects), backend))
     assert frame.shape == (0, 13)
 
 

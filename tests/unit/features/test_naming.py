@@ -142,3 +142,8 @@ def test_words_go_with_their_columns_where_these_move():
     assert words({"z": "Last"}) == {"z": "Last"}
     assert words(["one"]) == ["one"]
     assert words(None) is None
+
+
+def test_columns_without_names_are_named_by_feature_names():
+    with pytest.raises(BadSettingError, match="feature_names= gives them names, columns= chooses"):
+        rhale.explain(lambda rows: rows[:, 0], np.zeros((9, 2)), columns=["age", "income"])

@@ -179,7 +179,7 @@ def test_levels_are_columns_or_rows_beside_numbers(mixed_pair, find, one):
 def test_axes_and_scale_say_what_they_show(product_pair):
     ax = plot_pair_map(replace(product_pair, output="price"))
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("a", "b")
-    assert scale(ax).ax.get_ylabel() == "effect on price\nof both, beyond each alone"
+    assert scale(ax).ax.get_ylabel() == "joint effect on price\n(interaction only)"
 
 
 def test_dates_are_dates_on_either_axis(make_pair):
@@ -241,7 +241,7 @@ def test_axes_and_colours_are_called_what_people_read(product_pair):
     pair = replace(product_pair, captions=captions)
     ax = plot_pair_map(pair)
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("Age (years)", "b")
-    assert scale(ax).ax.get_ylabel().startswith("effect on price ($)\n")
+    assert scale(ax).ax.get_ylabel().startswith("joint effect on price ($)\n")
     lines = plot_pair_lines(pair, by="a")
     assert lines.get_legend().get_title().get_text().startswith("Age held at")
     assert lines.get_ylabel() == "effect on price ($)\n(centred)"

@@ -1,5 +1,6 @@
 from dataclasses import replace
 
+import numpy as np
 from tests.unit.conftest import NASTY
 from tests.unit.interaction.test_pair_page import indices
 from tests.unit.report.pair_cases import three_numbers, with_levels
@@ -25,7 +26,7 @@ def test_the_strongest_pair_comes_first_with_its_numbers():
 def test_numbers_alone_have_no_error_and_no_p():
     html = indices(7)._repr_html_()
     assert ">p</th>" not in html
-    assert "and 6 more: ix.to_frame() has all" in html
+    assert "and 1 weaker ones: ix.to_frame() has all" in html
 
 
 def test_words_of_the_user_make_no_element():
@@ -39,7 +40,9 @@ def test_words_of_the_user_make_no_element():
 def test_several_outputs_are_named():
     ix = three_numbers()
     two = (*ix.pairs, *(replace(p, output="z") for p in ix.pairs))
-    html = replace(ix, outputs=("y", "z"), pairs=two)._repr_html_()
+    importance, variance = np.repeat(ix.importance, 2, axis=1), np.repeat(ix.variance, 2)
+    both = replace(ix, outputs=("y", "z"), pairs=two, importance=importance, variance=variance)
+    html = both._repr_html_()
     assert ">output</th>" in html
     assert "<bdi>z</bdi>" in html
 
@@ -63,13 +66,13 @@ def test_an_index_has_words_and_no_map():
     assert "strength 0.5" in html
 
 
-def test_pairs_that_one_model_cannot_rank_have_a_star_that_is_explained():
+def test_pairs_that_one_model_cannot_rank_have_a_number_that_is_explained_and_not_folded():
     ix = three_numbers()
-    assert " *<" not in ix._repr_html_()
+    assert "cannot be ranked" not in ix._repr_html_()
     first = ix.ranked()[0]
     note = Note(CORRELATED_NOTE_KIND, "cannot be ranked by this model: a copy")
     pairs = tuple(replace(p, notes=(note,)) if p is first else p for p in ix.pairs)
     html = replace(ix, pairs=pairs)._repr_html_()
-    assert html.count(" *</td>") == 1
-    assert "<p>* cannot be ranked by this model: a copy</p>" in html
+    assert html.count("<bdi>1</bdi></td>") == 1
+    assert "<p>1 cannot be ranked by this model: a copy</p>" in html
     assert ">p</th>" not in html

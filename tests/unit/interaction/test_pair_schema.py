@@ -10,11 +10,9 @@ from tests.pairs_by_hand import as_profile, grid, make_interactions
 
 from rhale.effects.store import FORMAT, VERSION, pack_interactions
 from rhale.errors import BadFileError
-from rhale.interaction.pair_effect import PairEffect, PairIndex
-from rhale.interaction.pair_profile import PairProfile
+from rhale.interaction.pair_effect import PairIndex
 from rhale.interaction.result import Interactions
-from rhale.interaction.storage import INTERACTIONS, PAIR_RECORDS
-from rhale.output.storage.values import written_fields
+from rhale.interaction.storage import INTERACTIONS
 from rhale.stability.result import restore_result
 
 ROWS = grid(np.arange(6.0), np.arange(5.0), np.arange(2))
@@ -53,18 +51,6 @@ def told(content):
     assert "\n" not in message
     assert len(message) < 300
     return message.removeprefix("it is damaged: ").removesuffix("; save the interactions again")
-
-
-@pytest.mark.parametrize("name", PAIR_RECORDS)
-def test_the_schema_has_every_field_of_a_record(name):
-    made = PAIR_RECORDS[name].make
-    own = made._fields if hasattr(made, "_fields") else list(written_fields(made))
-    assert list(PAIR_RECORDS[name].fields) == list(own)
-
-
-@pytest.mark.parametrize(("name", "made"), [("effect", PairEffect), ("profile", PairProfile)])
-def test_pairs_are_stored_with_all_their_fields(name, made):
-    assert list(PAIR_RECORDS[f"pair_{name}"].fields) == list(written_fields(made))
 
 
 def test_the_schema_has_every_field_of_interactions():

@@ -130,10 +130,8 @@ def test_importance_and_strengths_add_up_to_the_variance(ix):
     """Independent features, no three of them together."""
     total = (ix.importance**2).sum() / ix.variance[0] + ix.explained
     np.testing.assert_allclose(total, 1.0)
-    both = (
-        f"pairs have {100 * ix.explained:.0f} %, single features {100 - 100 * ix.explained:.0f} %"
-    )
-    assert f"of the variance of the predictions, these {both}" in str(ix)
+    alone = f"of the effects of single features {100 - 100 * ix.explained:.0f} %"
+    assert f"these joint effects sum to {100 * ix.explained:.0f} %, {alone};" in str(ix)
 
 
 def test_what_is_explained_is_told_by_output(two):
@@ -144,8 +142,10 @@ def test_what_is_explained_is_told_by_output(two):
 def test_print_shows_the_ranked_table(ix, two):
     lines = str(ix).splitlines()
     how = "from four predictions a row and pair"
-    assert lines[0] == f"pairs by ale of a function, 90 rows; {how}; on y"
-    assert lines[1].split() == ["pair", "strength", "±", "error", "share", "notes"]
+    assert lines[0] == f"interactions by ale of a function, 90 rows; {how}; on y"
+    assert lines[1].split() == [
+        *("pair", "strength", "±", "error", "share", "of", "prediction", "variance"),
+    ]
     assert lines[2].startswith("age \u00d7 region ")
     assert repr(ix) == str(ix)
     assert "output" in str(two).splitlines()[1]

@@ -9,8 +9,8 @@ from rhale.interaction import storage
 from rhale.interaction.moments import PairAxis, measure_pair
 from rhale.interaction.pair_effect import PairIndex
 from rhale.interaction.storage import (
-    FilledPairCells,
-    FilledProfileCells,
+    FilledCells,
+    FilledStands,
     OtherOutput,
     fill_cells,
     list_filled_cells,
@@ -57,7 +57,7 @@ def test_weights_that_are_counts_are_left_out():
 def test_outputs_share_their_rows(pairs):
     stored = store_pairs(pairs)
     kinds = [type(pair.moments) for pair in stored]
-    assert kinds == [FilledPairCells, OtherOutput] * 3
+    assert kinds == [FilledCells, OtherOutput] * 3
     assert tuple(restore_pairs(stored)) == pairs
     restored = restore_pairs(stored)
     assert np.shares_memory(restored[0].moments.places, restored[1].moments.places)
@@ -84,7 +84,7 @@ def test_what_stands_in_other_cells_is_not_shared():
 def test_profiles_have_cells_with_rows_and_no_differences(pairs):
     profiles = [as_profile(diagonal()), *map(as_profile, pairs)]
     stored = store_pairs(profiles)
-    assert {type(profile.moments) for profile in stored} == {FilledProfileCells}
+    assert {type(profile.moments) for profile in stored} == {FilledStands}
     assert stored[0].moments.stands.tolist() == [0, 5, 10, 15]
     assert restore_pairs(stored) == profiles
 

@@ -64,7 +64,9 @@ def test_outputs_are_found_by_label_or_as_the_one_prediction():
     one, two = Outputs(("y0",), (0,)), Outputs(("y0", "y1"), (0, 1))
     _, ways = convert(open_table(RAW), {"prediction": np.exp})
     assert list(ways.find_outputs(one)) == [0]
-    with pytest.raises(UnknownOutputError, match="names 'prediction', which is neither a feature"):
+    with pytest.raises(
+        UnknownOutputError, match="names 'prediction', which is no feature or output"
+    ):
         ways.find_outputs(two)
     _, ways = convert(open_table(RAW), {"yes": np.exp})
     answers = ways.people_answers(Outputs(("no", "yes"), (1,)), np.array([[1.0, 0.0]]))
@@ -149,7 +151,7 @@ def test_a_class_is_no_fitted_scaler():
 
 
 def test_a_function_must_say_of_what():
-    with pytest.raises(BadSettingError, match=r"does not say of what.*\{'price': np.exp\}"):
+    with pytest.raises(BadSettingError, match=r"does not say which columns.*\{'price': np.exp\}"):
         convert(open_table(RAW), np.exp)
 
 

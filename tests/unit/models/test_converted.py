@@ -105,6 +105,53 @@ def test_both_ways_multiply():
     np.testing.assert_allclose(slopes[:, 0, 0], 2 * np.log(x) / x, rtol=1e-12)
 
 
+def test_a_scaler_of_the_table_goes_together_with_a_function_of_the_output():
+    """exp(2 z0 + z1): the same in closed form of people's units, without any transform."""
+    told = {"transform": standard_scaler(), "output_transform": np.exp}
+    fx = rhale.explain(lambda z: 2 * z[:, 0] + z[:, 1], Z, bins=rhale.Fixed(8), **told)
+
+    def priced(rows):
+        z = (rows - MEAN) / STD
+        return np.exp(2 * z[:, 0] + z[:, 1])
+
+    mine = rhale.explain(priced, RAW, bins=rhale.Fixed(8))
+    at = [30.0, 50.0, 70.0]
+    np.testing.assert_allclose(fx["x0"].curve(at), mine["x0"].curve(at), rtol=1e-6)
+
+
+def test_a_function_is_for_all_outputs_and_a_mapping_for_those_that_it_names():
+    def both(rows):
+        return np.stack([rows[:, 0], 2 * rows[:, 0]], axis=1) / 100
+
+    line = rhale.explain(both, RAW, output_transform=lambda answers: 100 * answers)
+    named = rhale.explain(both, RAW, output_transform={"y1": lambda answers: 100 * answers})
+    slopes = [[fx["x0", output].mean[0] for output in ("y0", "y1")] for fx in (line, named)]
+    np.testing.assert_allclose(slopes, [[1.0, 2.0], [0.01, 2.0]], rtol=1e-9)
+
+
+def test_the_output_is_named_in_one_argument_alone():
+    told = {"transform": {"y0": np.exp}, "output_transform": np.exp}
+    with pytest.raises(BadSettingError, match="name outputs in one of the two"):
+        rhale.explain(lambda rows: rows[:, 0], RAW, **told)
+    with pytest.raises(
+        BadSettingError, match="output_transform= holds StandardScaler, which is a class"
+    ):
+        rhale.explain(lambda rows: rows[:, 0], RAW, output_transform=type(standard_scaler()))
+
+
+def test_outputs_of_rows_in_files_are_mapped_as_those_in_memory(tmp_path):
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    frame = pd.DataFrame(RAW, columns=["a", "b"])
+    frame.to_parquet(path := str(tmp_path / "rows.parquet"))
+
+    def model(rows):
+        return rows["a"] / 50
+
+    kept, read = (rhale.explain(model, d, output_transform=np.exp) for d in (frame, path))
+    np.testing.assert_array_equal(kept["a"].curve([30.0, 60.0]), read["a"].curve([30.0, 60.0]))
+
+
 def test_a_map_that_loses_answers_is_refused_and_the_model_not_blamed():
     with pytest.raises(BadSettingError, match="of an output turns the model's answer -"):
         rhale.explain(lambda rows: rows[:, 0], Z, transform={"y0": np.log})

@@ -114,3 +114,22 @@ def test_an_estimator_can_come_with_a_gradient():
     fx = rhale.explain(Line(), X, gradient=lambda rows: np.tile([3.0, 0.0], (len(rows), 1)))
     assert fx.provenance["local_effects"]["x0"] == "local effects by gradient"
     assert fx["x0"].mean == pytest.approx([3.0])
+
+
+def test_a_survival_model_is_said_to_give_a_risk_score():
+    """As estimators of scikit-survival do: `predict` gives a score, and curves come from elsewhere."""
+
+    class Survival:
+        def predict(self, rows):
+            return rows[:, 0]
+
+        def predict_survival_function(self, rows):
+            return [lambda t, x=x: np.exp(-t * np.exp(x)) for x in rows[:, 0]]
+
+    model, rows = Survival(), np.random.default_rng(0).normal(size=(200, 2))
+    fx = rhale.explain(model, rows)
+    assert "effects on risk score" in str(fx)
+    assert "a higher one means an earlier event" in str(fx)
+    at_5 = rhale.explain(lambda r: [s(0.5) for s in model.predict_survival_function(r)], rows)
+    rise = np.diff(at_5["x0"].curve([-1.0, 1.0]))[0]
+    assert rise == pytest.approx(np.exp(-0.5 * np.e) - np.exp(-0.5 / np.e), rel=0.02)

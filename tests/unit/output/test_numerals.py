@@ -10,7 +10,9 @@ from rhale.output.number_format import (
     write_between,
     write_decimals,
     write_number,
+    write_share,
     write_with_error,
+    write_with_unit,
 )
 
 FINITE = st.floats(-1e307, 1e307, allow_subnormal=False)
@@ -108,3 +110,27 @@ def test_digits_are_counted_after_rounding():
 )
 def test_an_interval_says_how_many_digits_a_number_has(value, low, high, text):
     assert write_between(value, low, high) == text
+
+
+@given(st.floats(1e-12, 0.2))
+def test_a_share_that_is_not_zero_is_never_written_as_zero(share):
+    told = write_share(share).removeprefix("< ").removesuffix(" %")
+    assert float(told) > 0
+    assert write_share(-share).lstrip("> ").startswith("-")
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0.0, "0 %"), (0.00096, "< 0.1 %"), (0.0096, "0.96 %"), (0.0994, "9.9 %"), (0.0996, "10 %")],
+)
+def test_small_shares_have_two_digits_and_large_ones_whole_per_cent(share, text):
+    assert write_share(share) == text
+
+
+@pytest.mark.parametrize(
+    ("unit", "text"),
+    [("$", "$343,700 ± 3,700"), ("€/m²", "€343,700 ± 3,700/m²"), ("kg", "343,700 ± 3,700\u00a0kg")],
+)
+def test_a_currency_stands_before_its_number_and_other_units_behind(unit, text):
+    assert write_with_unit("343,700 ± 3,700", unit) == text
+    assert write_with_unit("\u22125", "$") == "\u2212$5"

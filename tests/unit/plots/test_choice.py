@@ -72,7 +72,7 @@ def test_regions_of_a_profile_or_of_an_effect_without_are_refused():
     with pytest.raises(BadSettingError, match="profiles"):
         fx.plot("x0", regions=True)
     fx = rhale.explain(lambda rows: rows[:, 0], ROWS)
-    with pytest.raises(BadSettingError, match="not asked for"):
+    with pytest.raises(BadSettingError, match="not requested"):
         fx.plot("x0", regions=True)
 
 

@@ -105,5 +105,20 @@ def test_numbers_whose_dots_would_touch_are_drawn_as_a_line_with_a_ribbon(make_l
     assert len(lines) == len(find(ax, "ci")) == 3
     np.testing.assert_allclose(lines[1].get_xdata(), np.arange(60.0))
     np.testing.assert_allclose(lines[1].get_ydata(), effect.curve(), atol=1e-9)
-    few = plot_compare({"a": effect})
-    assert find(few, "levels")
+    few = make_levels(names[:20], 1.0, edges=np.arange(20.0), noise=0.1)
+    assert find(plot_compare({"a": few}), "levels")
+
+
+def test_close_numbers_are_a_line_and_a_band_with_ticks_that_have_names(make_levels, find):
+    names = [f"{i}" for i in range(52)]
+    effect = make_levels(names, 1.0, edges=np.arange(52.0), noise=0.1)
+    top, bottom = effect.plot()
+    assert not find(top, "levels")
+    (line,) = find(top, "curve")
+    np.testing.assert_allclose(line.get_ydata(), effect.curve(), atol=1e-9)
+    assert all(label.get_text() for label in bottom.get_xticklabels())
+    assert len(bottom.get_xticks()) < 30
+    # bars of single steps leave room between them
+    (bars,) = find(bottom, "whiskers")
+    slot = 72 * bottom.get_window_extent().width / bottom.figure.dpi / 52
+    assert bars.get_linewidth()[0] < 0.5 * slot

@@ -113,3 +113,14 @@ def test_two_names_have_one_panel_whatever_their_order(make_levels, find):
     assert ax.figure.axes == [ax]
     assert not find(ax, "steps")
     assert len(two.plot(kind="both")) == 2
+
+
+@pytest.mark.parametrize("names", [("no", "yes"), ("0", "1")])
+def test_two_levels_have_one_panel_also_on_given_axes(make_levels, names):
+    edges = [0.0, 1.0] if names[0] == "0" else None
+    effect = make_levels(names, 1.0, edges=edges)
+    figure = Figure()
+    ax = figure.add_subplot()
+    assert effect.plot(ax=ax) is ax
+    assert figure.axes == [ax]
+    assert len(effect.plot().figure.axes) == 1

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from rhale.effects.table import Missing
 from rhale.plots import plot_all, plot_compare, plot_effect, plot_profile
-from rhale.plots.marks import PANEL
+from rhale.plots.axes import PANEL
 
 MISSING = Missing(5, 0.2, -3.0, 0.5, 25.0)
 REACH = 1.959964 * 0.1  # 95 %, standard error 0.5 / 5

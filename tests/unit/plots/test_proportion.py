@@ -5,7 +5,7 @@ import pytest
 
 import rhale
 from rhale.plots import plot_effect, plot_profile
-from rhale.plots.proportion import LEAST_SPAN, describe_relative_importance, is_negligible_effect
+from rhale.plots.effect import LEAST_SPAN, describe_relative_importance, is_negligible_effect
 
 X = np.linspace(-1.0, 1.0, 201)
 
@@ -45,10 +45,10 @@ def test_rounding_is_a_flat_line_in_both_panels(straight):
 @pytest.mark.parametrize(
     ("slope", "told"),
     [
-        (2.0, ", the largest of 2 features"),
-        (0.5, ", 25 % of the largest"),
-        (0.01, ", 0.5 % of the largest"),
-        (1e-4, ", less than 0.1 % of the largest"),
+        (2.0, ", the most important of 2 features"),
+        (0.5, ", 25 % of the most important feature"),
+        (0.01, ", 0.5 % of the most important feature"),
+        (1e-4, ", less than 0.1 % of the most important feature"),
     ],
 )
 def test_the_size_is_told_beside_the_largest(straight, slope, told):
@@ -85,11 +85,13 @@ def test_an_explanation_knows_its_largest_effect():
     fx = rhale.explain(lambda rows: rows[:, 0] + 1e-4 * rows[:, 1], rows)
     top, _ = fx.plot("x1")
     assert np.ptp(top.get_ylim()) == pytest.approx(LEAST_SPAN * fx["x0"].importance)
-    assert "less than 0.1 % of the largest" in top.get_legend().get_title().get_text()
+    assert (
+        "less than 0.1 % of the most important feature" in top.get_legend().get_title().get_text()
+    )
 
 
 def test_an_unknown_importance_is_left_out(straight):
     unknown = replace(straight(1.0), captions=straight(1.0).captions)
     assert describe_relative_importance(unknown, [unknown, straight(0.5)]).endswith(
-        "the largest of 2 features"
+        "the most important of 2 features"
     )

@@ -198,7 +198,7 @@ def test_colour_alone_draws_fifty_rows_and_true_takes_the_strongest_partner(fx, 
 
 
 def test_a_feature_that_goes_with_nobody_is_told_so(fx):
-    with pytest.raises(BadSettingError, match=r"spread of 'x2' goes, and it goes with none"):
+    with pytest.raises(BadSettingError, match=r"most of the spread of 'x2', and none does"):
         fx.plot("x2", color=True)
 
 

@@ -310,7 +310,7 @@ def test_regions_have_wide_panels(by_sex):
 def test_regions_of_several_outputs_or_of_nothing_are_refused(by_sex, many):
     with pytest.raises(BadSettingError, match=r"one output a panel, and there are 2.*output='y0'"):
         plot_all([by_sex, replace(by_sex, output="y1")], regions=True)
-    with pytest.raises(BadSettingError, match=r"'x0' has no regions to plot.*not asked for"):
+    with pytest.raises(BadSettingError, match=r"'x0' has no regions to plot.*not requested"):
         plot_all(many(2), regions=True)
 
 

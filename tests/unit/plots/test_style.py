@@ -1,6 +1,6 @@
 import pytest
 
-from rhale.plots import style, theme
+from rhale.plots import style
 
 
 def test_eight_lines_differ_in_colour_and_in_dash():
@@ -17,7 +17,7 @@ def test_past_eight_colours_repeat_with_other_dashes():
 
 def test_what_a_style_changes_is_read_anew_each_time():
     usual = style.EFFECT, style.REGIONS, style.LINE_WIDTH
-    with theme.changed(effect="red", curves=("red", "blue"), lines=2.0):
+    with style.changed(effect="red", curves=("red", "blue"), lines=2.0):
         assert style.ALONE.colour == style.EFFECT == "red"
         assert [look.colour for look in style.REGIONS] == ["red", "blue", "red", "blue"]
         assert [look.dash for look in style.REGIONS] == [look.dash for look in usual[1]]

@@ -6,7 +6,7 @@ from matplotlib.colors import to_hex
 
 import rhale
 from rhale.errors import BadSettingError
-from rhale.plots import plot_effect, style, theme
+from rhale.plots import plot_effect, style
 
 
 def test_nothing_stays_behind_a_style(effect, one):
@@ -15,7 +15,7 @@ def test_nothing_stays_behind_a_style(effect, one):
         inside = plot_effect(effect)[0]
     after = plot_effect(effect)[0]
     assert dict(mpl.rcParams) == before
-    assert theme.current() == theme.DEFAULT_THEME
+    assert style.current() == style.DEFAULT_THEME
     assert (one(inside, "curve").get_color(), one(after, "curve").get_color()) == ("red", "#0072B2")
     assert inside.figure.get_size_inches().tolist() == [3, 4]
     assert inside.get_legend() is None
@@ -25,7 +25,7 @@ def test_nothing_stays_behind_a_style(effect, one):
 def test_a_style_ends_with_its_block_where_that_fails():
     with pytest.raises(KeyError), rhale.style("dark"):
         raise KeyError
-    assert theme.current() == theme.DEFAULT_THEME
+    assert style.current() == style.DEFAULT_THEME
 
 
 def test_styles_are_nested_and_add_up():
@@ -33,7 +33,7 @@ def test_styles_are_nested_and_add_up():
         assert mpl.rcParams["font.size"] == 8
         with rhale.style("dark", colors="red"):
             assert mpl.rcParams["font.size"] == 8
-            assert (style.EFFECT, theme.current().size) == ("red", 0.8)
+            assert (style.EFFECT, style.current().size) == ("red", 0.8)
         assert style.EFFECT == "#0072B2"
     with rhale.style("paper", "slides"):
         assert mpl.rcParams["font.size"] == 14
@@ -71,7 +71,7 @@ def test_inks_of_a_dark_picture_stand_out(effect):
 
     with rhale.style("dark"):
         ground = lightness(plot_effect(effect)[0].figure.get_facecolor())
-        held = theme.current()
+        held = style.current()
         inks = [style.line_style(i).colour for i in range(8)] + [
             look.colour for look in style.THIRDS
         ]
@@ -90,13 +90,13 @@ def test_every_ink_of_the_theme_is_drawn(effect, one):
 
 def test_what_is_no_colour_role_style_or_size_is_refused():
     with pytest.raises(BadSettingError, match=r"no colour for 'effect'"):
-        theme.read_colors("blakc")
+        style.read_colors("blakc")
     with pytest.raises(BadSettingError, match=r"role 'spraed'; did you mean 'spread'"):
-        theme.read_colors({"spraed": "red"})
+        style.read_colors({"spraed": "red"})
     with pytest.raises(BadSettingError, match="at least one colour"):
-        theme.read_colors([])
+        style.read_colors([])
     with pytest.raises(BadSettingError, match="three colours"):
-        theme.read_colors({"thirds": ["red"]})
+        style.read_colors({"thirds": ["red"]})
     with (
         pytest.raises(BadSettingError, match=r"no style 'papre'; did you mean 'paper'"),
         rhale.style("papre"),
@@ -104,4 +104,40 @@ def test_what_is_no_colour_role_style_or_size_is_refused():
         pass
     for size in (3, (1, 2, 3), (0, 2), "ab", (float("nan"), 1)):
         with pytest.raises(BadSettingError, match="width and height in inches"):
-            theme.require_size(size)
+            style.require_size(size)
+
+
+def test_a_mapping_is_a_style_of_roles_arguments_and_settings_of_matplotlib():
+    with rhale.style({"effect": "red", "legend": False, "font.size": 7}):
+        assert (style.EFFECT, style.current().legend) == ("red", False)
+        assert mpl.rcParams["font.size"] == 7
+    assert style.EFFECT == "#0072B2"
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"efect": "red"}, "no setting 'efect'.*did you mean 'effect'"),
+        ({"effect": "no colour"}, "is no colour"),
+        ({"legend": "no"}, "neither True nor False"),
+        (["dark"], "no style"),
+    ],
+)
+def test_what_is_no_style_is_refused_when_it_is_called(given, words):
+    with pytest.raises(BadSettingError, match=words):
+        rhale.style(given)
+
+
+def test_a_style_is_a_decorator_too_and_says_how_it_is_used():
+    @rhale.style("dark")
+    def drawn():
+        return style.EFFECT
+
+    assert drawn() == "#4FB3F0"
+    assert drawn() == "#4FB3F0"
+    assert style.EFFECT == "#0072B2"
+    assert "with rhale.style" in repr(rhale.style("dark"))
+
+
+def test_style_is_a_public_name():
+    assert "style" in rhale.__all__

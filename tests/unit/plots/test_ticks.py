@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 import rhale
 from rhale.plots import plot_all, plot_compare, plot_effect, plot_profile
-from rhale.plots.ticks import DurationFormatter, DurationLocator
+from rhale.plots.labels import DurationFormatter, DurationLocator
 
 X = np.linspace(0.0, 1.0, 61)
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0

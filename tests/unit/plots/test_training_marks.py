@@ -5,8 +5,8 @@ from matplotlib.figure import Figure
 
 from rhale.effects.result import Trace
 from rhale.plots import style
+from rhale.plots.axes import ContinuousAxis, LineMarks, PointMarks
 from rhale.plots.categorical_axis import OrientedAxes
-from rhale.plots.marks import LineMarks, PointMarks
 from rhale.stability.refit_effect import RefitTrace
 
 X = np.array([0.0, 1.0, 2.0])
@@ -21,14 +21,14 @@ def ax():
 
 
 def test_every_training_is_a_line_of_its_own(ax):
-    (lines,) = LineMarks(ax).draw_trainings(PATH, "each")
+    (lines,) = LineMarks(ContinuousAxis(ax)).draw_trainings(PATH, "each")
     np.testing.assert_array_equal([path[:, 1] for path in lines.get_segments()], CURVES)
     np.testing.assert_array_equal(lines.get_segments()[1][:, 0], X)
     assert to_rgb(lines.get_color()[0]) == to_rgb(style.BETWEEN)
 
 
 def test_lines_carry_the_inks_of_what_they_show(ax):
-    marks = LineMarks(ax)
+    marks = LineMarks(ContinuousAxis(ax))
     (mean,), (own,) = marks.draw_mean(PATH, "mean"), marks.draw_own(PATH, "own")
     (band,) = marks.draw_interval(PATH)
     assert mean.get_color() == style.EFFECT
@@ -42,7 +42,7 @@ def test_lines_carry_the_inks_of_what_they_show(ax):
 
 def test_rows_of_one_model_have_the_ink_of_its_interval(ax):
     own = Trace(X, X, X, X - 1, X + 1)
-    for marks in (LineMarks(ax), PointMarks(OrientedAxes(ax), 8.0, 0.4)):
+    for marks in (LineMarks(ContinuousAxis(ax)), PointMarks(OrientedAxes(ax), 8.0, 0.4)):
         (drawn,) = marks.draw_rows(own, "rows")
         ink = drawn.get_facecolor() if isinstance(marks, LineMarks) else drawn.get_color()
         assert to_rgb(ink[0]) == to_rgb(style.UNCERTAINTY)
@@ -74,6 +74,6 @@ def test_numbers_are_joined_and_names_are_not(ax, find):
 
 
 def test_what_is_not_known_is_not_drawn(ax):
-    for marks in (LineMarks(ax), PointMarks(OrientedAxes(ax), 8.0, 0.4)):
+    for marks in (LineMarks(ContinuousAxis(ax)), PointMarks(OrientedAxes(ax), 8.0, 0.4)):
         assert marks.draw_interval(UNKNOWN) == []
         assert marks.draw_own(UNKNOWN, "own") == []

@@ -253,3 +253,22 @@ def test_any_size_of_letters_leaves_room_for_the_curves(by_sex, size, render, fi
         assert all(box.x1 <= whole.x1 and box.y0 >= whole.y0 for box in boxes)
         assert panel.width > 0.6 * whole.width
         assert panel.height > 0.5 * whole.height
+
+
+def test_many_steps_are_smoothed_beside_those_of_other_regions_and_only_there(
+    stepped, with_regions, one
+):
+    def drawn(n_steps, **options):
+        places = np.linspace(0.1, 3.9, n_steps)
+        shape = {"places": places, "jumps": np.tile([1.0, -1.0], n_steps)[:n_steps]}
+        shape |= {
+            "near_shares": np.full(n_steps, 0.1),
+            "row_shares": np.full(n_steps + 1, 1 / (n_steps + 1)),
+        }
+        stairs = replace(stepped.stairs, **shape, influence=np.zeros((2, n_steps)))
+        effect = replace(stepped, stairs=stairs, row_places=stepped.row_places)
+        tree = with_regions(effect, {"a": effect, "b": effect})
+        return one(plot_regions(tree, uncertainty=False, **options), "common").get_ydata()
+
+    assert np.ptp(drawn(60)) < 0.6 * np.ptp(drawn(60, smooth=False))
+    np.testing.assert_array_equal(drawn(5), drawn(5, smooth=False))

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rhale
-from rhale.effects.listing import text_width
 from rhale.output.labels import Captions
+from rhale.output.text import text_width
 from rhale.regions.result import Group, Groups, Partner, Region, RegionTree, Split
 from rhale.regions.rules import Rule, locate_rows
 from rhale.regions.wording import (

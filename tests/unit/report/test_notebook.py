@@ -43,7 +43,7 @@ def test_who_differs_is_a_column_where_that_was_asked_for(fx):
     assert "differs by" not in fx._repr_html_()
     html = make_regional()._repr_html_()
     cells = [tag for tag, _ in tags(html)]
-    assert (cells.count("th"), cells.count("td")) == (6, 18)
+    assert (cells.count("th"), cells.count("td")) == (8, 24)
     for told in (
         ">differs by (in this model)<",
         "gradually with x1, x2 (99 ± 1 %)",
@@ -57,7 +57,7 @@ def test_it_is_small_even_for_many_features():
     rows = np.random.default_rng(0).normal(size=(60, 50))
     html = rhale.explain(lambda r: r.sum(axis=1), rows)._repr_html_()
     assert len(html) < 30_000
-    assert "and 20 more: fx.summary() has all" in html
+    assert "and 30 smaller ones: fx.summary() has all" in html
 
 
 def test_it_needs_no_library_of_the_report():

@@ -192,7 +192,7 @@ def test_of_many_stretches_the_largest_two_are_told_and_the_others_mentioned():
 def test_outputs_features_and_units_are_what_people_read():
     words = Captions(outputs={"y0": "price"}, units={"x": "m²", "y0": "$"})
     (told,) = describe_effect(replace(effect_of(np.full(401, 2.0)), captions=words))
-    assert told == "From 0 to 10\u00a0m² price rises by 20\u00a0$; rows hardly differ."
+    assert told == "From 0 to 10\u00a0m² price rises by $20; rows hardly differ."
 
 
 def test_a_probability_is_called_so():

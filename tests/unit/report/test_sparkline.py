@@ -38,6 +38,12 @@ def test_a_flat_curve_runs_through_the_middle():
     assert write_sparkline_path(Shape("curve", x=(0.0, 1.0), y=(7.0, 7.0))) == "M2 12L94 12"
 
 
+def test_a_curve_with_a_reach_is_small_where_it_is_small_beside_it():
+    shape = Shape("curve", x=(0.0, 1.0), y=(-1.0, 1.0))
+    assert write_sparkline_path(shape, 1.0) == "M2 22L94 2"  # all of the height
+    assert write_sparkline_path(shape, 2.0) == "M2 17L94 7"  # half of it
+
+
 def test_points_that_are_not_known_are_left_out():
     with_gap = Shape("curve", x=(0.0, 1.0, 2.0, 4.0), y=(0.0, None, 1.0, 0.0))
     assert write_sparkline_path(with_gap) == write_sparkline_path(

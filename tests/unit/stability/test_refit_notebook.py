@@ -4,8 +4,9 @@ from tests.unit.conftest import NASTY
 from tests.unit.report.refit_cases import renamed, straight, two_outputs, with_levels, with_pairs
 from tests.unit.report.test_render import parsed
 
-from rhale.report.notebook import MAX_EFFECT_ROWS
-from rhale.stability.report import refits_as_html
+from rhale.output.columns import MAX_LISTED_ROWS
+from rhale.output.number_format import write_between
+from rhale.stability.table import list_refits
 
 
 def test_what_comes_back_is_first_with_its_numbers():
@@ -14,8 +15,8 @@ def test_what_comes_back_is_first_with_its_numbers():
     first = html.split("<tbody><tr>")[1].split("</tr>")[0]
     low, high = rx["age"].importance_ci()
     assert "<bdi>age</bdi>" in first
-    assert f"{rx['age'].importance:.3f} [{low:.3f},\u00a0{high:.3f}]" in first
-    assert ">yes</td>" in first
+    assert write_between(rx["age"].importance, low, high) in first
+    assert "<bdi>yes</bdi></td>" in first
     assert "script" not in html
 
 
@@ -38,10 +39,10 @@ def test_words_of_the_user_make_no_element():
 
 def test_what_is_left_out_is_counted():
     rx = straight()
-    many = rx.ranked() * MAX_EFFECT_ROWS
-    html = refits_as_html(many, rx.provenance, ())
-    assert html.count("<tr>") == MAX_EFFECT_ROWS + 1
-    assert f"and {MAX_EFFECT_ROWS} more: rx.replication() has all" in html
+    many = rx.ranked() * MAX_LISTED_ROWS
+    html = list_refits(many, rx.provenance, ()).as_html()
+    assert html.count("<tr>") == MAX_LISTED_ROWS + 1
+    assert f"and {MAX_LISTED_ROWS} more: rx.replication() has all" in html
 
 
 def test_nothing_known_is_a_dash():
@@ -53,8 +54,8 @@ def test_nothing_known_is_a_dash():
 def test_one_feature_shows_its_trainings():
     rx = straight()
     html = rx.effects[0]._repr_html_()
-    assert f"mean of {rx.effects[0].n_trainings} trainings" in html
-    assert "interval between trainings" in html
-    assert "comes back" in html
+    assert f"mean of {rx.effects[0].n_trainings} retrainings" in html
+    assert "interval between retrainings" in html
+    assert "significant (p" in html
     assert len(html) < 100_000
     assert "<script" not in html

@@ -32,9 +32,9 @@ def test_the_legend_says_what_is_drawn(make_refits, legend):
     effect = make_refits(SLOPES, own=1.1)
     ax = plot_refits(effect, level=0.9, rows=True)
     assert set(legend(ax)) == {
-        "mean of 5 trainings",
-        "90 % interval between trainings",
-        "single trainings",
+        "mean of 5 retrainings",
+        "90 % interval between retrainings",
+        "single retrainings",
         "your model",
         "90 % interval of your model",
         "where rows are",
@@ -60,7 +60,7 @@ def test_rows_of_a_model_that_is_not_there_are_refused(make_refits):
 def test_trainings_can_be_left_out(make_refits, find, legend):
     ax = plot_refits(make_refits(SLOPES), trainings=False)
     assert not find(ax, "trainings")
-    assert "single trainings" not in legend(ax)
+    assert "single retrainings" not in legend(ax)
 
 
 def test_trainings_on_the_same_rows_have_no_interval_and_it_is_said(make_refits, find, render):
@@ -84,7 +84,7 @@ def test_a_very_wide_interval_is_cut_and_it_is_said(make_refits, legend):
     low, high = effect.ci(np.array([0.0]), level=0.9999)
     assert low[0] < ax.get_ylim()[0] < -0.65
     assert high[0] > ax.get_ylim()[1]
-    assert "99.99 % between trainings, cut" in legend(ax)
+    assert "99.99 % between retrainings, cut" in legend(ax)
 
 
 def test_a_cut_interval_leaves_missing_values_in_sight(make_refits, make_effect):
@@ -96,7 +96,7 @@ def test_a_cut_interval_leaves_missing_values_in_sight(make_refits, make_effect)
 def test_given_axes_are_used_and_have_room_for_the_legend(make_refits, render):
     ax = Figure((4, 3)).add_subplot()
     assert plot_refits(make_refits(SLOPES), ax=ax) is ax
-    assert "comes back" in ax.get_title("left")
+    assert "significant" in ax.get_title("left")
     assert ax.get_ylim()[1] > 2 * 0.7  # curves end at 0.7
     assert render(ax)
 

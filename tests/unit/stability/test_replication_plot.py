@@ -41,8 +41,8 @@ def test_diamonds_are_full_where_effects_come_back_and_hollow_elsewhere(two, one
     np.testing.assert_allclose(hollow.get_xdata(), two[1].replicated)
     assert full.get_markerfacecolor() == style.TRUTH
     assert hollow.get_markerfacecolor() == "none"
-    assert "comes back" in words(ax)
-    assert "not told from chance" in words(ax)
+    assert "corrected for chance, significant" in words(ax)
+    assert "corrected for chance, not significant" in words(ax)
 
 
 def test_names_of_what_does_not_come_back_are_grey(two):

@@ -1,7 +1,7 @@
 """Refits are written with all that they hold, and what all trainings share once."""
 
 import json
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,16 +14,11 @@ import rhale
 from rhale.effects import store
 from rhale.effects.explanation import restore_explanation as unpacked_explanation
 from rhale.errors import BadFileError, BadSettingError
-from rhale.output.storage.values import written_fields
-from rhale.stability.refit_effect import RefitPair
 from rhale.stability.result import Failure, restore_result
 from rhale.stability.storage import (
     MAX_STORED_HEIGHTS,
     MAX_STORED_TRAININGS,
-    StoredRefitPair,
     require_storable,
-    restore_refit_pairs,
-    store_refit_pairs,
 )
 
 TABLE = np.random.default_rng(0).normal(size=(N_ROWS, 2))
@@ -74,14 +69,10 @@ def test_more_trainings_take_little_more(rx):
     assert many < 1.7 * few
 
 
-def test_a_stored_pair_has_the_fields_of_a_pair():
-    names = list(written_fields(RefitPair))
-    assert [f.name for f in fields(StoredRefitPair)] == names[:-1]
-    assert names[-1] == "overlap"
-
-
 def test_pairs_get_the_overlap_back(rx):
-    assert restore_refit_pairs(store_refit_pairs(rx.pairs), rx.overlap) == rx.pairs
+    content = content_of(rx)
+    assert "overlap" not in content["pairs"][0]
+    assert restore_result(content, "it").pairs == rx.pairs
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ def test_the_table_of_what_comes_back_names_correlated_features():
     assert found["feature"].iloc[0] == "x0"
     by_name = dict(zip(found["feature"], found["correlated_with"], strict=True))
     assert by_name == {"x0": "x2", "x1": "", "x2": "x0"}
-    assert "hardly told from" in str(refit_lines(table=table))
+    assert "correlated with" in str(refit_lines(table=table))
 
 
 def test_pairs_are_those_that_were_measured_or_are_measured_now(lines):

@@ -23,9 +23,9 @@ def test_a_written_p_value_is_on_the_side_of_the_level_where_it_is(p):
 def test_tiny_and_unknown_p_values_are_said_in_words():
     assert tell_p(1e-12) == "p < 0.001"
     assert tell_p(np.nan) == "p not known"
-    assert tell_return(np.nan) == "whether it comes back is not known"
-    assert tell_return(0.05) == "comes back (p = 0.05)"
-    assert tell_return(0.0500001) == "does not come back (p = 0.0500001)"
+    assert tell_return(np.nan) == "p-value not known"
+    assert tell_return(0.05) == "significant (p = 0.05)"
+    assert tell_return(0.0500001) == "not significant (p = 0.0500001)"
 
 
 def test_importance_is_written_with_its_interval(make_refits):
@@ -35,7 +35,7 @@ def test_importance_is_written_with_its_interval(make_refits):
     assert words == f"importance {effect.importance:.3g} [{low:.3g}, {high:.3g}]"
     long, short = tell_verdict(effect, 0.9)
     assert long == f"{words}, {short}"
-    assert short.startswith("comes back")
+    assert short.startswith("significant")
 
 
 def test_an_unknown_interval_is_not_written(make_refits):
@@ -49,4 +49,4 @@ def test_the_name_of_the_interval_is_short_where_room_is(level, length, cut):
     words = interval_between(level, length, cut=cut)
     assert words.endswith("cut") == cut
     assert ("interval" in words) == (len(words) <= length and "interval" in words)
-    assert "between trainings" in words
+    assert "between retrainings" in words

@@ -155,13 +155,16 @@ def test_an_interrupt_while_a_reader_starts_leaves_no_pipe_open(monkeypatch):
 
     def interrupted(thread):
         reads = thread.run
-        thread.run = lambda: (reads(), released.wait(PATIENCE))  # still there when all is cleared up
+        thread.run = lambda: (reads(), released.wait(PATIENCE))  # outlives what clears up
         usual(thread)
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt), child("time.sleep(600)") as process:
+    def listened(process):
         monkeypatch.setattr(threading.Thread, "start", interrupted)
         next(read_messages(process, PATIENCE))
+
+    with child("time.sleep(600)") as process, pytest.raises(KeyboardInterrupt):
+        listened(process)
     is_closed = process.stdout.closed
     released.set()
     assert is_closed

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property, reduce
 from math import prod
 from operator import and_
-from typing import Any, Literal, NamedTuple, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,9 @@ import numpy.typing as npt
 from rhale.errors import BadSettingError
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 from rhale.stats.records import as_frozen, crosses_processes
+
+if TYPE_CHECKING:
+    from rhale.output.storage.values import Numbers
 
 # --- Cells of one axis, and which cell a value falls into
 
@@ -38,7 +41,7 @@ class Grid:
     """
 
     # (n_cells + 1,): cell limits, increasing; two equal edges stand for an axis with one value
-    edges: FloatArray
+    edges: Annotated[FloatArray, Numbers.limits("cells")]
     # Which limit belongs to a cell. The outermost limits always belong to the grid
     closed: Closed = "left"
 

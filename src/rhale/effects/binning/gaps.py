@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from rhale.effects.binning.axis import GAP_SHARE
 from rhale.effects.binning.cells import Cells, Grid
 from rhale.effects.binning.moments import SUMS, Moments
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from rhale.output.storage.values import ArrayDimension, Numbers
 
 MIN_GAP_WIDTH_RATIO = 3.0  # times the usual way from one cell's rows to the next one's
 GAP_LINE_ROUNDING = 1e-9  # of the effect: a smaller difference of lines is rounding
@@ -33,11 +36,13 @@ class Crossings(NamedTuple):
         Which of them have no rows inside.
     """
 
-    left: FloatArray
-    right: FloatArray
-    rise: FloatArray
-    covariance: FloatArray
-    empty: IntArray
+    left: Annotated[FloatArray, Numbers.places(ArrayDimension("stretches", least=1), rising=True)]
+    right: Annotated[FloatArray, Numbers.places("stretches", rising=True)]
+    rise: Annotated[FloatArray, Numbers.means("stretches", unknown=False)]
+    covariance: Annotated[FloatArray, Numbers.products("stretches", "stretches")]
+    empty: Annotated[
+        IntArray, Numbers.counts(ArrayDimension("empty stretches", least=1), rising=True)
+    ]
 
     def position(self, x: FloatArray) -> FloatArray:
         """How far x is into each stretch, from 0 to 1, shape (n_x, n_stretches)."""
@@ -55,9 +60,9 @@ class Gaps(NamedTuple):
         Of the mean effect inside the gap about what is drawn there.
     """
 
-    left: FloatArray
-    right: FloatArray
-    variance: FloatArray
+    left: Annotated[FloatArray, Numbers.places("gaps")]
+    right: Annotated[FloatArray, Numbers.places("gaps")]
+    variance: Annotated[FloatArray, Numbers.sizes("gaps")]
 
     def apart(self, crossings: Crossings) -> Gaps:
         """Those that no row was moved across."""

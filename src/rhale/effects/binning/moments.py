@@ -7,21 +7,29 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, reduce
 from operator import add
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 
 from rhale.effects.binning.cells import Cells, Grid, as_axis_cells
 from rhale.errors import BadEffectsError
-from rhale.stats.arrays import BoolArray, FloatArray, IntArray
+from rhale.stats.arrays import (
+    LARGEST_SQUARABLE,
+    SMALLEST_SQUARABLE,
+    BoolArray,
+    FloatArray,
+    IntArray,
+)
 from rhale.stats.jit import choose_compiled_loops
 from rhale.stats.records import as_frozen, crosses_processes
+
+if TYPE_CHECKING:
+    from rhale.output.storage.values import ArrayDimension, Numbers
 
 MOMENT_BLOCK_ROWS = 2**16  # as many as chunks have; more would leave the processor's cache
 WORSE = 16.0  # squares about a first row to those about the mean: more would cost digits
 LOST = 1e-13  # of the squares: what is left below that after a subtraction is rounding
 SMALLEST_NORMAL = float(np.finfo(np.float64).tiny)
-LARGEST_SQUARABLE, SMALLEST_SQUARABLE = 1e150, 1e-150  # squares of these are still ordinary numbers
 
 
 @crosses_processes
@@ -55,16 +63,16 @@ class Moments:
     """
 
     cells: Cells
-    count: IntArray
-    weight: FloatArray
-    weight_squares: FloatArray
-    mean_x: FloatArray
-    sxx: FloatArray
-    low: FloatArray
-    high: FloatArray
-    mean: FloatArray
-    sxd: FloatArray
-    sdd: FloatArray
+    count: Annotated[IntArray, Numbers.counts("cells")]
+    weight: Annotated[FloatArray, Numbers.weights("cells")]
+    weight_squares: Annotated[FloatArray, Numbers.weight_squares("cells")]
+    mean_x: Annotated[FloatArray, Numbers.places("cells")]
+    sxx: Annotated[FloatArray, Numbers.sizes("cells")]
+    low: Annotated[FloatArray, Numbers.ends("cells", low=True)]
+    high: Annotated[FloatArray, Numbers.ends("cells", low=False)]
+    mean: Annotated[FloatArray, Numbers((ArrayDimension("series", least=1), "cells"))]
+    sxd: Annotated[FloatArray, Numbers((ArrayDimension("series", least=1), "cells"))]
+    sdd: Annotated[FloatArray, Numbers.sizes(ArrayDimension("series", least=1), "cells")]
     is_stepped: bool = False
 
     def __add__(self, other: Moments) -> Moments:

@@ -9,12 +9,12 @@ import numpy as np
 from rhale.effects.binning.moments import Moments
 from rhale.effects.binning.point_masses import PointMasses
 from rhale.effects.jumps import JumpCells
-from rhale.effects.listing import shorten_name
 from rhale.effects.result import Result
 from rhale.features.feature import Feature
 from rhale.features.survey import Survey
 from rhale.output.note import Note
-from rhale.output.number_format import write_number
+from rhale.output.number_format import write_number, write_share
+from rhale.output.text import shorten_name
 from rhale.output.times import AxisKind, format_axis_value, write_short
 from rhale.stats.arrays import FloatArray, correlate, rank_values
 
@@ -148,7 +148,7 @@ def describe_explained(
     low = {output: share for output, share in shares.items() if share < ENOUGH_EXPLAINED_VARIANCE}
     if not low:
         return ()
-    percents = [f"{round(100 * share):,} %" for share in low.values()]
+    percents = list(map(write_share, low.values()))
     found = percents[0]
     if len(shares) > 1:
         named = [f"{p} for {o!r}" for o, p in zip(low, percents, strict=True)]
@@ -158,16 +158,18 @@ def describe_explained(
             if len(low) > MAX_NAMED_IN_NOTE
             else ""
         )
-    causes = ["features may act together (then the spread is large)"]
+    causes = ["interactions (large spread)"]
     if "gradient" in ways:
-        causes.append("a step may stand beside a small gradient (local='secant' sees steps)")
+        causes.append('jumps the gradient cannot see (try local="secant")')
     if not {"gradient", "secants", "secants over bins"}.isdisjoint(ways):
-        causes.append("the effect may have waves finer than the windows or bins")
-    text = f"the sum of the curves explains {found} of the variance of the predictions: "
-    text += " or ".join([", ".join(causes[:-1]), causes[-1]] if len(causes) > 1 else causes)
+        causes.append("very fine oscillation")
+    text = (
+        f"the sum of the curves explains {found} of the variance of the predictions: the curves miss "
+        f"a lot. Usual reasons: {', '.join(causes)}"
+    )
     if round(100 * min(low.values())) < 0:
         text += (
-            "; below zero, curves of correlated features may add up to more than the model, or "
+            ". Below zero, the curves of correlated features may add up to more than the model, or "
             "curves may be wrong"
         )
     return (Note(EXPLAINED_VARIANCE_NOTE, text),)

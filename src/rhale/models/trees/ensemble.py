@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 
 from rhale.models.libraries import classes_of
+from rhale.models.trees.combined import COMBINED
+from rhale.models.trees.links import LINKS
 from rhale.models.trees.read_catboost import read_catboost
 from rhale.models.trees.read_sklearn import (
-    bags_trees,
-    read_bagging,
     read_hist_boosting,
     read_sklearn_boosting,
     read_sklearn_forest,
 )
 from rhale.models.trees.read_treelite import read_lightgbm, read_xgboost
-from rhale.models.trees.reading import Reading
+from rhale.models.trees.reading import CannotReadError, Reading
 from rhale.stats.arrays import IntArray
 
+MAX_COMBINED_LEVELS = 4  # estimators that combine estimators that combine ...
 READERS: dict[str, Callable[[Any], Reading]] = {
     **dict.fromkeys(
         [
@@ -29,8 +30,6 @@ READERS: dict[str, Callable[[Any], Reading]] = {
         ],
         read_sklearn_forest,
     ),
-    "sklearn.BaggingRegressor": read_bagging,
-    "sklearn.BaggingClassifier": read_bagging,
     "sklearn.GradientBoostingRegressor": read_sklearn_boosting,
     "sklearn.GradientBoostingClassifier": read_sklearn_boosting,
     "sklearn.HistGradientBoostingRegressor": read_hist_boosting,
@@ -45,10 +44,34 @@ READERS: dict[str, Callable[[Any], Reading]] = {
 
 def reader_of(model: Any) -> Callable[[Any], Reading] | None:
     """The function that reads a model's trees; None if it has none that rhale knows."""
-    name = next((n for n in classes_of(model) if n in READERS), None)
-    if name is None or (READERS[name] is read_bagging and not bags_trees(model)):
-        return None
-    return READERS[name]
+    return next((READERS[name] for name in classes_of(model) if name in READERS), None)
+
+
+def read_trees(model: Any, response: str, n_levels: int = MAX_COMBINED_LEVELS) -> Reading:
+    """Read the trees of an estimator that has some, or combines others that have."""
+    combined = next((COMBINED[name] for name in classes_of(model) if name in COMBINED), None)
+    reader = reader_of(model)
+    if reader is not None:
+        return reader(model)
+    if combined is None or n_levels == 0:
+        what = type(model).__name__
+        msg = f"they are parts of {what}, which rhale does not take apart"
+        raise CannotReadError(msg)
+
+    def read_part(part: Any, wanted: str) -> Reading:
+        steps, inner = split_pipeline(part)
+        if steps or not holds_trees(inner):
+            what = "a pipeline" if steps else f"a {type(inner).__name__}"
+            msg = f"one of the parts of {type(model).__name__} is {what}, which is no tree ensemble"
+            raise CannotReadError(msg)
+        found = read_trees(inner, wanted, n_levels - 1)
+        is_label = wanted == "predict" and hasattr(inner, "classes_")
+        if found.combine is None and (is_label or found.link not in LINKS):
+            msg = f"a {type(inner).__name__} in it answers by class labels"
+            raise CannotReadError(msg)
+        return found
+
+    return combined(model, response, read_part)
 
 
 # --- The ensemble behind pipelines, searches and wrappers
@@ -77,7 +100,7 @@ def is_tree_model(model: Any) -> bool:
 
 def holds_trees(model: Any, n_levels: int = 3) -> bool:
     """Tell whether a model is an ensemble that rhale reads, or has one among its parts."""
-    if reader_of(model) is not None:
+    if reader_of(model) is not None or "sklearn.IsolationForest" in classes_of(model):
         return True
     if n_levels == 0 or "sklearn.BaseEstimator" not in classes_of(model):
         return False

@@ -159,6 +159,40 @@ def build_forest(
     )
 
 
+def split_forest(forest: Forest) -> list[Tree]:
+    """The trees of a forest, as `build_forest` took them: to put them together in another way."""
+    found = []
+    ends = np.append(forest.roots[1:], len(forest.nodes))
+    starts = forest.cut_starts.astype(np.int64)
+    unit = np.ldexp(1.0, -forest.exponent)
+    for begin, end, target in zip(forest.roots, ends, forest.targets, strict=True):
+        named, low, width, child = forest.nodes[begin:end].astype(np.int64).T
+        is_leaf = named == LEAF
+        is_set = ~is_leaf & (width == IN_SET)
+        feature = np.where(is_leaf, -1, named)
+        # a code below low + width is that of a value below the cut of this rank
+        place = starts[np.maximum(feature, 0)] + low + width - 2
+        has_cut = ~is_leaf & ~is_set
+        threshold = np.zeros(named.size)
+        threshold[has_cut] = forest.cuts[place[has_cut]]
+        missing_left, sets = low == 0, {}
+        for node in np.flatnonzero(is_set):
+            n_codes = FIRST_CATEGORY + int(forest.cuts[starts[feature[node] + 1] - 1])
+            words = forest.bits[low[node] : low[node] + -(-n_codes // 32)]
+            is_left = np.unpackbits(words.view(np.uint8), bitorder="little")[:n_codes] > 0
+            missing_left[node] = is_left[MISSING_CODE]
+            listed = is_left[FIRST_CATEGORY:]
+            sets[int(node)] = Categories(
+                np.flatnonzero(listed), np.flatnonzero(~listed), bool(is_left[OTHER])
+            )
+        value = np.zeros((named.size, forest.leaves.shape[1]))
+        value[is_leaf] = forest.leaves[child[is_leaf]] * unit
+        left = np.where(is_leaf, -1, child - begin)
+        right = np.where(is_leaf, -1, left + 1)
+        found.append(Tree(feature, threshold, left, right, missing_left, value, sets, int(target)))
+    return found
+
+
 def _require_bounds(tree: Tree, n_features: int, n_outputs: int) -> None:
     """Refuse numbers that lead out of the arrays: the walk is compiled, and would follow them."""
     n_nodes, splits = len(tree.feature), np.asarray(tree.feature) >= 0

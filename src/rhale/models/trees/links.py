@@ -72,6 +72,7 @@ PROBABILITIES = ("sigmoid", "multiclass_ova", "softmax", "identity", "identity_m
 GROWING = ("exponential", "mean_and_variance")  # beyond all bounds that a forest of leaves gives
 MAX_JUMP_RATIO = 2.0**24  # times the usual answer: jumps beyond are refused
 N_BETWEEN = 65  # places between the extremes
+N_CORNERS = 512  # draws of smallest, mean and largest sums of several parts
 WIDEST_ODDS = 2.0**11  # log-odds of the smallest float64 and of the largest below 1
 
 
@@ -126,6 +127,21 @@ def bound_mapped(reading: Reading, link: Callable[[FloatArray], FloatArray]) -> 
         beside = np.fmin(np.abs(usual - between[0]), np.abs(between[-1] - usual))
         size = float(np.nanmax(np.fmax(np.abs(usual), beside)))
     return round_up(float(np.fmin(widest, MAX_JUMP_RATIO * size)))
+
+
+def bound_combined(reading: Reading) -> float:
+    """The same where several sums are combined, which may go up and down against each other."""
+    assert reading.combine is not None  # noqa: S101 - our own mistake
+    least, mean, most = (v.astype(np.float64) for v in sum_leaves(reading.forest))
+    ends = np.stack([least, mean, most]) * np.ldexp(1.0, -reading.forest.exponent) + reading.base
+    rng, column = np.random.default_rng(0), np.arange(ends.shape[1])
+    corners = ends[rng.integers(0, 3, (N_CORNERS, ends.shape[1])), column]
+    with np.errstate(all="ignore"):
+        found = reading.combine(np.concatenate([ends, corners]))
+        usual = float(np.max(np.abs(found[1])))
+        widest = float(np.nanmax(found.max(axis=0) - found.min(axis=0)))
+    # a corner that was not drawn is hardly more than four times as far
+    return round_up(4 * float(np.fmin(widest, MAX_JUMP_RATIO * max(usual, np.finfo(float).tiny))))
 
 
 def sum_leaves(forest: Forest) -> tuple[IntArray, FloatArray, IntArray]:

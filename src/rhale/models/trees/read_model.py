@@ -18,7 +18,8 @@ from rhale.models.sklearn import BY_CLASS
 from rhale.models.trees.ensemble import (
     DROPPED_COLUMN,
     MIXED,
-    reader_of,
+    holds_trees,
+    read_trees,
     split_pipeline,
     where_columns_go,
 )
@@ -34,8 +35,7 @@ INSTALL = 'pip install "rhale[trees]" makes this many times faster'
 def read_walker(model: Any, response: str, table: Table) -> TreeWalker:
     """Read a model's trees, or raise CannotReadError with the reason."""
     steps, ensemble = split_pipeline(model)
-    reader = reader_of(ensemble)
-    if reader is None:
+    if not holds_trees(ensemble):
         msg = f"they are parts of {type(ensemble).__name__}, which rhale does not take apart"
         raise CannotReadError(msg)
     for library in ("numba", "treelite"):
@@ -45,7 +45,8 @@ def read_walker(model: Any, response: str, table: Table) -> TreeWalker:
     classes = getattr(ensemble, "classes_", None)  # CatBoost's regressors have none in a list
     try:
         is_classifier = classes is not None and len(classes) and hasattr(ensemble, "predict_proba")
-        found = reader(ensemble)
+        asked = "predict_proba" if response == "log_odds" else response
+        found = read_trees(ensemble, asked)
         if steps:  # they come before the trees, if each column goes its own way
             n_columns = int(steps[0].n_features_in_)
             known = getattr(steps[0], "feature_names_in_", None)
@@ -72,6 +73,8 @@ def read_walker(model: Any, response: str, table: Table) -> TreeWalker:
     if is_label or (response == "predict" and is_classifier):
         msg = "its answer is a class label"
         raise CannotReadError(msg)
+    if found.combine is not None:
+        return TreeWalker(follow_names(found, table), response, is_pair=False)
     if response not in RAW and found.link not in LINKS:
         msg = f"its link {found.link!r} is not known"
         raise CannotReadError(msg)

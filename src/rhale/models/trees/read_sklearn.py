@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rhale.models.libraries import classes_of
 from rhale.models.trees.forest import Categories, Tree, build_forest, just_above
 from rhale.models.trees.reading import CannotReadError, Reading
 from rhale.stats.arrays import IntArray
@@ -44,24 +43,6 @@ def _sklearn_tree(tree: Any, is_classifier: bool, factor: float) -> Tree:  # noq
         missing_left.astype(np.bool_),
         value * factor,
     )
-
-
-def read_bagging(model: Any) -> Reading:
-    """Averages of decision trees, each of which may see some of the columns only."""
-    trees, is_classifier = [], hasattr(model, "classes_")
-    for member, columns in zip(model.estimators_, model.estimators_features_, strict=True):
-        tree = _sklearn_tree(member.tree_, is_classifier, 1 / len(model.estimators_))
-        feature = np.where(tree.feature < 0, -1, np.asarray(columns)[tree.feature])
-        trees.append(replace(tree, feature=feature))
-    n_outputs = trees[0].value.shape[1]
-    forest = build_forest(trees, model.n_features_in_, n_outputs=n_outputs, is_single=True)
-    return Reading(forest, np.zeros(n_outputs))
-
-
-def bags_trees(model: Any) -> bool:
-    """Tell whether all members are single trees of scikit-learn."""
-    members = getattr(model, "estimators_", [])
-    return bool(members) and all("sklearn.BaseDecisionTree" in classes_of(m) for m in members)
 
 
 def read_sklearn_boosting(model: Any) -> Reading:

@@ -24,7 +24,13 @@ from rhale.models.trees.forest import (
     build_forest,
     just_above,
 )
-from rhale.models.trees.reading import CLASS_LABEL, CannotReadError, Reading, recode
+from rhale.models.trees.reading import (
+    CLASS_LABEL,
+    CannotReadError,
+    Reading,
+    lightgbm_categories,
+    recode,
+)
 from rhale.stats.arrays import FloatArray
 
 
@@ -143,15 +149,20 @@ def read_lightgbm(model: Any) -> Reading:
     if not named:
         return reading
     columns = np.arange(reading.forest.n_features)
-    return replace(reading, columns=columns, transform=partial(_recode_lightgbm, named=named))
+    transform = partial(_recode_lightgbm, named=named, by_column=lightgbm_categories(booster))
+    return replace(reading, columns=columns, transform=transform)
 
 
-def _recode_lightgbm(rows: Any, *, named: list[list[Any]]) -> FloatArray:
+def _recode_lightgbm(
+    rows: Any, *, named: list[list[Any]], by_column: list[list[Any] | None] | None
+) -> FloatArray:
     """LightGBM lists the categories of the columns that have some, in order."""
     if not hasattr(rows, "iloc"):
         return as_matrix(rows)
     left = iter(named)
     is_category = [hasattr(rows.iloc[:, i], "cat") for i in range(rows.shape[1])]
+    if by_column is not None and sum(is_category) != len(named):  # rows of a file, as text
+        return recode(rows, categories=by_column)
     return recode(rows, categories=[next(left) if c else None for c in is_category])
 
 
@@ -191,7 +202,7 @@ def read_xgboost(model: Any) -> Reading:
     import treelite
 
     booster, missing = model, np.nan
-    categories = _xgboost_categories(booster_of(model))  # a slice of a Booster forgets them
+    categories = xgboost_categories(booster_of(model))  # a slice of a Booster forgets them
     if hasattr(model, "get_booster"):
         booster, missing = booster_of(model), float(np.float32(model.missing))
         best = getattr(model, "best_iteration", None)  # XGBoost raises without early stopping
@@ -233,7 +244,7 @@ def booster_of(model: Any) -> Any:
     return model.get_booster() if hasattr(model, "get_booster") else model
 
 
-def _xgboost_categories(booster: Any) -> list[list[Any] | None] | None:
+def xgboost_categories(booster: Any) -> list[list[Any] | None] | None:
     """Categories of each column of the data frame in training; None if there were none.
 
     XGBoost before 3.1 does not keep them: it goes by the places of categories in each table.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rhale.data import as_matrix
+from rhale.errors import BadTableError
 from rhale.models.trees.forest import Forest
 from rhale.stats.arrays import FloatArray, IntArray
 
@@ -36,6 +38,8 @@ class Reading:
     # Columns of the training table, where the model knows them
     names: tuple[str, ...] | None = None
     adds_in_single: bool = False  # whether the library adds leaves in float32
+    # Turns sums (..., n_sums) into the answers that were asked for, instead of a link
+    combine: Callable[[FloatArray], FloatArray] | None = None
 
 
 # --- Categories of a data frame as the numbers that trees know them by
@@ -55,3 +59,45 @@ def recode(rows: Any, *, categories: list[list[Any] | None]) -> FloatArray:
         else:
             matrix[:, i] = column.to_numpy(dtype=np.float64, na_value=np.nan)
     return matrix
+
+
+def lightgbm_categories(booster: Any) -> list[list[Any] | None] | None:
+    """Categories of each column of the data frame in training; None where that is not known.
+
+    LightGBM lists the categories of columns, and apart from that which columns these were; of
+    ordered categories, which it takes for numbers, it does not say which.
+    """
+    named = getattr(booster, "pandas_categorical", None)
+    if not named:
+        return None
+    text = booster.model_to_string(num_iteration=1)
+    places = re.search(r"^\[categorical_feature: ([\d,]+)\]", text, re.MULTILINE)
+    columns = [int(place) for place in places[1].split(",")] if places else []
+    if len(columns) != len(named):
+        return None
+    by_column = dict(zip(columns, named, strict=True))
+    return [by_column.get(i) for i in range(booster.num_feature())]
+
+
+def with_categories(rows: Any, categories: list[list[Any] | None]) -> Any:
+    """A pandas table whose columns have the categories of the training, where it has others.
+
+    Rows of files have text or numbers there, which the libraries refuse or misread.
+    """
+    changed = {}
+    for i, known in enumerate(categories):
+        column = rows.iloc[:, i]
+        if known is None or hasattr(column, "cat"):
+            continue
+        made = column.astype("category").cat.set_categories(known)
+        is_lost = made.isna() & column.notna()
+        if is_lost.any() and (is_lost.all() or column.dtype.kind == "f"):
+            msg = (
+                f"the column {str(column.name)!r} holds {column[is_lost].iloc[0]!r:.60}, and the "
+                f"model was trained with the categories {', '.join(map(repr, known[:6]))}"
+                f"{', ...' if len(known) > 6 else ''}; write the column as these, and say "
+                f"categorical={{{str(column.name)!r}: True}} where they are numbers"
+            )
+            raise BadTableError(msg)
+        changed[column.name] = made
+    return rows.assign(**changed) if changed else rows

@@ -18,13 +18,14 @@ from rhale.models.questions import (
     PairQuestion,
     PairReply,
 )
-from rhale.models.sklearn import log_odds
+from rhale.models.sklearn import BY_CLASS, log_odds
 from rhale.models.trees.ensemble import MIXED
 from rhale.models.trees.forest import MOST_CUTS
 from rhale.models.trees.links import (
     LINKS,
     WIDEST_ODDS,
     OutputTransform,
+    bound_combined,
     bound_jumps,
     bound_mapped,
     identity,
@@ -199,6 +200,12 @@ class TreeWalker:
     def answering(self, chosen: tuple[int, ...]) -> OutputTransform:
         """How sums of leaves become answers, and how far these can jump."""
         found, forest = self.reading, self.reading.forest
+        if found.combine is not None and self.after is None:
+            is_probability = self.response in BY_CLASS
+            bound = WIDEST_ODDS if self.response == "log_odds" else 1.0
+            if not is_probability:
+                bound = bound_combined(found)
+            return OutputTransform(found.base, self.link, 1.0, chosen, bound)
         if self.after is not None:
             return OutputTransform(
                 found.base, self.link, 1.0, chosen, bound_mapped(found, self.link)
@@ -216,7 +223,10 @@ class TreeWalker:
 
     def link(self, sums: FloatArray) -> FloatArray:
         """Turn sums of leaves into the answers that are wanted."""
-        if self.response in RAW:
+        if self.reading.combine is not None:
+            answers = self.reading.combine(sums)
+            answers = log_odds(answers) if self.response == "log_odds" else answers
+        elif self.response in RAW:
             answers = sums if self.reading.raw_factor == 1 else sums * self.reading.raw_factor
         else:
             answers = LINKS[self.reading.link](sums, self.reading.alpha)

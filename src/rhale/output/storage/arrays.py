@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rhale.output.storage.values import Lengths, Numbers, quote_file_value, refuse_file_content
+from rhale.output.storage.values import Lengths, Numbers, Put, quote_file_value, refuse_file_content
 from rhale.stats.arrays import FloatArray
 
 MAX_POOLED_SIDE, MOST_SIDES = 2**31, 2  # of arrays in results
@@ -84,18 +84,7 @@ def _read_array(value: Any, where: str) -> Array:
         refuse_file_content(
             f"{where} has numbers of the type {quote_file_value(name)}, written as {quote_file_value(form)}"
         )
-    try:
-        content = b64decode(value["base64"], validate=True)
-    except ValueError:
-        refuse_file_content(
-            f"{where} holds {quote_file_value(value['base64'])}, which is not base64"
-        )
-    width = np.dtype(form).itemsize
-    if len(content) % width:
-        refuse_file_content(
-            f"{where} has {len(content)} bytes, which are no whole numbers of {width}"
-        )
-    numbers = np.frombuffer(content, form)
+    numbers = unpack_numbers(value["base64"], form, where)
     is_shape = type(shape) is list and all(
         type(n) is int and 0 <= n < MAX_POOLED_SIDE for n in shape
     )
@@ -129,7 +118,7 @@ def put_back(content: Any, arrays: Sequence[npt.NDArray[Any]]) -> None:
 # --- Many numbers as one text in a file: half as long as their digits, and the same to the bit
 
 
-PACKED_NUMBER_TYPE, PACKED_NUMBER_BYTES = "<f8", 8  # little-endian, whatever the machine
+PACKED_NUMBER_TYPE = "<f8"  # little-endian, whatever the machine
 
 
 def pack_numbers(array: FloatArray) -> dict[str, Any]:
@@ -146,6 +135,20 @@ def pack_numbers(array: FloatArray) -> dict[str, Any]:
     return {"base64": text, "shape": list(array.shape)}
 
 
+def unpack_numbers(text: str, form: str, where: str) -> Array:
+    """Read numbers of a type that were written as base64."""
+    try:
+        content = b64decode(text, validate=True)
+    except ValueError:
+        refuse_file_content(f"{where} holds {quote_file_value(text)}, which is not base64")
+    width = np.dtype(form).itemsize
+    if len(content) % width:
+        refuse_file_content(
+            f"{where} has {len(content)} bytes, which are no whole numbers of {width}"
+        )
+    return np.frombuffer(content, form)
+
+
 @dataclass(frozen=True)
 class Packed:
     """An array as `pack_numbers` writes it."""
@@ -159,17 +162,12 @@ class Packed:
             refuse_file_content(
                 f"{where} is {quote_file_value(value)}, not an array of packed numbers"
             )
-        try:
-            content = b64decode(value["base64"], validate=True)
-        except ValueError:
-            refuse_file_content(
-                f"{where} holds {quote_file_value(value['base64'])}, which is not base64"
-            )
-        if len(content) % PACKED_NUMBER_BYTES:
-            refuse_file_content(
-                f"{where} has {len(content)} bytes, which are no whole numbers of {PACKED_NUMBER_BYTES}"
-            )
-        self.numbers.agree(value["shape"], len(content) // PACKED_NUMBER_BYTES, where, lengths)
-        array = np.frombuffer(content, dtype=PACKED_NUMBER_TYPE).astype(np.float64)
+        found = unpack_numbers(value["base64"], PACKED_NUMBER_TYPE, where)
+        self.numbers.agree(value["shape"], found.size, where, lengths)
+        array = found.astype(np.float64)
         self.numbers.check(array, where)
         return array.reshape(value["shape"])
+
+    def write(self, value: FloatArray, put: Put | None = None) -> dict[str, Any]:  # noqa: ARG002
+        """Write the numbers as one text."""
+        return pack_numbers(value)

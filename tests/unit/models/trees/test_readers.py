@@ -2,8 +2,8 @@ from sklearn.ensemble import BaggingRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.tree import ExtraTreeRegressor
 
-from rhale.models.trees.ensemble import reader_of
-from rhale.models.trees.read_sklearn import read_bagging, read_sklearn_forest
+from rhale.models.trees.ensemble import is_tree_model, reader_of
+from rhale.models.trees.read_sklearn import read_sklearn_forest
 
 X = [[0.0], [1.0], [2.0]]
 
@@ -16,9 +16,9 @@ def test_a_class_is_read_as_its_nearest_known_ancestor():
     assert reader_of(LinearRegression()) is None
 
 
-def test_a_bag_is_read_only_if_it_holds_trees():
+def test_a_bag_of_lines_holds_no_trees():
     def bag(of):
         return BaggingRegressor(of, n_estimators=2).fit(X, [0.0, 1.0, 2.0])
 
-    assert reader_of(bag(ExtraTreeRegressor())) is read_bagging
-    assert reader_of(bag(LinearRegression())) is None
+    assert is_tree_model(bag(ExtraTreeRegressor()))
+    assert not is_tree_model(bag(LinearRegression()))
