@@ -8,8 +8,8 @@ from browser import Report, open_browser  # of tests/end_to_end: an environment 
 from measuring import race, seconds
 
 import rhale
-from rhale.report.page import make_page
-from rhale.report.render import render
+from rhale.report.effects import make_page
+from rhale.report.page import render
 
 FEW, MANY = 10, 200
 TARGET = 8.0  # 20 times the features; it was 3 s against 0.3 s at most
@@ -27,8 +27,9 @@ def write_page(path, n_features):
     rows, powers = np.random.default_rng(0).normal(size=(300, 2)), np.arange(1, 11)
     fx = rhale.explain(lambda r: np.sin(np.outer(r[:, 0], powers)) * (1 + r[:, [1]]), rows)
     made = make_page(fx.effects, fx.provenance)
-    features = [replace(made.features[i % 2], name=f"feature {i}") for i in range(n_features)]
-    text = render(replace(made, features=tuple(features)))
+    (section,) = made.sections
+    features = [replace(section.features[i % 2], name=f"feature {i}") for i in range(n_features)]
+    text = render(replace(made, sections=(replace(section, features=tuple(features)),)))
     path.write_text(text, encoding="utf-8", newline="\n")
     return path
 

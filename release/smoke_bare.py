@@ -13,7 +13,17 @@ import numpy as np
 import rhale
 
 VERSION = sys.argv[1]
-EXTRAS = ("altair", "jinja2", "typer", "rich", "pyarrow", "numba", "treelite", "torch", "sklearn")
+EXTRAS = (
+    "vl_convert",
+    "jinja2",
+    "typer",
+    "rich",
+    "pyarrow",
+    "numba",
+    "treelite",
+    "torch",
+    "sklearn",
+)
 
 
 def product(rows: np.ndarray) -> np.ndarray:

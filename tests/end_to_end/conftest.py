@@ -6,7 +6,7 @@ from tests.end_to_end.browser import Report, open_browser
 
 @pytest.fixture(scope="module")
 def page():
-    for name in ("jinja2", "altair", "vl_convert"):
+    for name in ("jinja2", "vl_convert"):
         pytest.importorskip(name)
     driver = open_browser()
     yield Report(driver)

@@ -180,7 +180,7 @@ def test_pictures_come_one_a_feature(folder, tmp_path):
 
 
 def test_a_report_is_one_page(folder, tmp_path):
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     page = tmp_path / "page.html"
     done = run(folder, "explain", "shop:price", "rows.csv", "--target", "sold", "--out", page)
     assert done.returncode == 0, done.stderr
@@ -374,7 +374,7 @@ def test_a_checkpoint_answers_the_same_command_and_refuses_another(folder, tmp_p
 
 def test_interactions_are_those_of_python_and_their_page_can_be_made_again(folder, tmp_path):
     """A square metre costs 1, and 3 where there are more than 14 rooms: the two work together."""
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     numbers, page = tmp_path / "ix.json", tmp_path / "ix.html"
     asked = ("shop:gated", "rows.csv", "--target", "sold", "--pairs", "area:rooms")
     done = run(folder, "interactions", *asked, "--json", numbers, "--out", page)

@@ -38,7 +38,7 @@ main()
 def run_demo(folder, *how):
     pytest.importorskip("sklearn")
     pytest.importorskip("typer")
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     done = subprocess.run(  # noqa: S603 - ourselves
         [sys.executable, "-W", "error", *how, "demo"],
         cwd=folder,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-for library in ("typer", "skops", "lightgbm", "pyarrow", "altair"):
+for library in ("typer", "skops", "lightgbm", "pyarrow", "vl_convert"):
     pytest.importorskip(library)
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "cli.md").read_text(

@@ -167,7 +167,7 @@ def test_an_interrupt_keeps_the_trainings_that_are_done(folder, tmp_path):
 
 @pytest.mark.slow
 def test_the_page_and_the_pictures_are_written(folder, tmp_path):
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     pytest.importorskip("matplotlib")
     page, picture, plots = tmp_path / "page.html", tmp_path / "all.svg", tmp_path / "plots"
     options = ("--n-refits", "4", "--out", page, "--out", picture, "--plots", plots)

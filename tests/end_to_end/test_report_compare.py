@@ -22,16 +22,16 @@ def count(page, selector):
 
 def test_curves_differences_and_rows_of_each_are_drawn(opened):
     page = opened(straight())
-    page.show("#p0-0")
-    assert count(page, "#p0-0 .look0-line path") == 1  # the first is zero below
-    assert count(page, "#p0-0 .look1-line path") == 2  # a curve, and its difference
-    assert count(page, "#p0-0 .look0-rows path") > 10
-    assert count(page, "#p0-0 .look1-rows path") > 10
+    page.show("#comparison-0-0")
+    assert count(page, "#comparison-0-0 .look0-line path") == 1  # the first is zero below
+    assert count(page, "#comparison-0-0 .look1-line path") == 2  # a curve, and its difference
+    assert count(page, "#comparison-0-0 .look0-rows path") > 10
+    assert count(page, "#comparison-0-0 .look1-rows path") > 10
 
 
 def test_every_kind_of_feature_is_drawn(opened):
     page = opened(with_everything())
-    for part in ("#p0-0", "#p0-1", "#p0-2"):
+    for part in ("#comparison-0-0", "#comparison-0-1", "#comparison-0-2"):
         page.show(part)
     assert count(page, ".compare-part") == 4
     assert count(page, ".compare-part .drawing") == 3  # a feature with one value has no chart
@@ -41,9 +41,9 @@ def test_every_kind_of_feature_is_drawn(opened):
 def test_arrow_keys_read_the_curves_and_their_difference(opened):
     cx = straight()
     page = opened(cx)
-    page.show("#p0-0")
-    page.find("#p0-0 .chart").send_keys(RIGHT)
-    (told,) = page.texts("#p0-0 .readout")
+    page.show("#comparison-0-0")
+    page.find("#comparison-0-0 .chart").send_keys(RIGHT)
+    (told,) = page.texts("#comparison-0-0 .readout")
     assert told.startswith("0: old ")
     assert f"difference {format_report_number(cx['x1'].difference(0.0))} (" in told
     ends = [float(word) for word in re.findall(r"-?[\d.]+", told.replace("\u2212", "-"))[-2:]]
@@ -53,6 +53,6 @@ def test_arrow_keys_read_the_curves_and_their_difference(opened):
 def test_hostile_names_stay_words(opened):
     fx = explained(names=NASTY)
     page = opened(rhale.compare({NASTY[0]: fx, NASTY[1]: explained((1.0, 3.0), names=NASTY)}))
-    page.show("#p0-0")
+    page.show("#comparison-0-0")
     assert "broken" not in page.ask("document.title").replace("= 'broken'", "")
     assert count(page, "main img") == 0

@@ -17,14 +17,14 @@ NASTY = (
     "\u202eright to left\u202d",
     "datum.x || (document.title = 'broken')",
 )
-CELLS = "document.querySelectorAll('#p0-0 .zero-cell path').length"
+CELLS = "document.querySelectorAll('#interactions-0-0 .zero-cell path').length"
 
 
 def test_a_map_has_a_cell_where_rows_are_and_nowhere_else(opened):
     ix = with_a_hole()
     pair = ix.ranked()[0]
     page = opened(ix)
-    page.show("#p0-0 .map")
+    page.show("#interactions-0-0 .map")
     assert page.ask(CELLS) == pair.measured.sum()
 
 
@@ -36,32 +36,34 @@ def test_names_over_the_matrix_have_room(opened):
 
 def test_every_kind_of_pair_is_drawn(opened):
     page = opened(with_levels())
-    for part in ("#p0-0", "#p0-1"):
+    for part in ("#interactions-0-0", "#interactions-0-1"):
         for figure in ("lines", "map"):
             page.show(f"{part} .{figure}")
-    assert len(page.texts("#p0-0 .legend li")) == 4  # three regions and the average; all rows agree
+    assert (
+        len(page.texts("#interactions-0-0 .legend li")) == 4
+    )  # three regions and the average; all rows agree
 
 
 def test_arrow_keys_read_cells_and_lines(opened):
     ix = with_levels()
     page = opened(ix)
-    page.show("#p0-0 .map")
-    page.find("#p0-0 .map .chart").send_keys("\ue014")  # right
+    page.show("#interactions-0-0 .map")
+    page.find("#interactions-0-0 .map .chart").send_keys("\ue014")  # right
     pair = lay_along(ix.ranked()[0])
     heights, _ = read_surface_cells(pair)
-    (told,) = page.texts("#p0-0 .map .readout")
+    (told,) = page.texts("#interactions-0-0 .map .readout")
     first = next(h for h in heights.ravel().tolist() if h == h)  # noqa: PLR0124 - not nan
     assert f": {format_report_number(first)}" in told
     assert "rows" in told
-    page.find("#p0-0 .lines .chart").send_keys("\ue014")
-    (told,) = page.texts("#p0-0 .lines .readout")
+    page.find("#interactions-0-0 .lines .chart").send_keys("\ue014")
+    (told,) = page.texts("#interactions-0-0 .lines .readout")
     assert "where region is “north”" in told
 
 
 def test_names_are_but_names(opened):
     page = opened(renamed(with_levels(), NASTY))
-    page.show("#p0-0 .map")
-    assert page.ask("document.title").startswith("Which features work together")
+    page.show("#interactions-0-0 .map")
+    assert page.ask("document.title").startswith("Which features interact")
     assert page.ask("document.querySelectorAll('img').length") == 0
 
 
@@ -72,7 +74,7 @@ def test_outputs_take_turns(opened):
     assert len(page.texts(".ranking")) == 1
     page.find("#output").send_keys("two")
     assert page.texts("h2 bdi")[0] == "two"
-    page.show("#p1-0 .lines")
+    page.show("#interactions-1-0 .lines")
 
 
 def test_numbers_alone_need_no_chart(opened):

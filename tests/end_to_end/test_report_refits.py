@@ -29,19 +29,19 @@ def count(page, selector):
 
 def test_every_training_is_a_line_and_so_is_the_own_model(opened):
     page = opened(straight(own=True))
-    page.show("#p0-0")
-    assert count(page, "#p0-0 .training-line path") == 6
-    assert count(page, "#p0-0 .own-line path") == 1
-    assert count(page, "#p0-0 .effect-line path") == 1
-    assert count(page, "#p0-0 .between-area path") == 1
+    page.show("#stability-0-0")
+    assert count(page, "#stability-0-0 .training-line path") == 6
+    assert count(page, "#stability-0-0 .own-line path") == 1
+    assert count(page, "#stability-0-0 .effect-line path") == 1
+    assert count(page, "#stability-0-0 .between-area path") == 1
 
 
 def test_every_kind_of_feature_is_drawn(opened):
     page = opened(with_levels())
-    for part in ("#p0-0", "#p0-1", "#p0-2"):
+    for part in ("#stability-0-0", "#stability-0-1", "#stability-0-2"):
         page.show(part)
-    assert count(page, "#p0-0 .training-tick path") == 18  # three cities, six trainings
-    assert count(page, "#p0-0 .own-dot path") == 3
+    assert count(page, "#stability-0-0 .training-tick path") == 18  # three cities, six trainings
+    assert count(page, "#stability-0-0 .own-dot path") == 3
     assert count(page, ".training-part") == 4
     assert count(page, ".training-part .drawing") == 3  # a feature with one value has no chart
 
@@ -49,11 +49,11 @@ def test_every_kind_of_feature_is_drawn(opened):
 def test_arrow_keys_read_the_mean_and_its_interval(opened):
     rx = straight()
     page = opened(rx)
-    page.show("#p0-0")
-    page.find("#p0-0 .chart").send_keys(RIGHT)
+    page.show("#stability-0-0")
+    page.find("#stability-0-0 .chart").send_keys(RIGHT)
     low, high = rx["age"].ci([0.0])
-    (told,) = page.texts("#p0-0 .readout")
-    assert told.startswith("0: mean of the trainings \u22121 (")
+    (told,) = page.texts("#stability-0-0 .readout")
+    assert told.startswith("0: mean of the models \u22121 (")
     assert f"({format_report_number(low[0])} to {format_report_number(high[0])})" in told
     assert f"± {format_report_number(rx['age'].between([0.0])[0])}" in told
 
@@ -62,7 +62,7 @@ def test_missing_values_have_a_point_and_a_level_of_their_own(opened):
     rx = with_missing()
     page = opened(rx)
     names = [effect.name for effect in rx.ranked()]
-    curve, city = f"#p0-{names.index('x')}", f"#p0-{names.index('city')}"
+    curve, city = f"#stability-0-{names.index('x')}", f"#stability-0-{names.index('city')}"
     page.show(curve)
     assert count(page, f"{curve} .missing-dot path") == 1
     page.show(city)
@@ -70,14 +70,14 @@ def test_missing_values_have_a_point_and_a_level_of_their_own(opened):
     page.find(f"{city} .chart").send_keys("\ue010")  # end
     (told,) = page.texts(f"{city} .readout")
     assert told.startswith(
-        f"missing: mean of the trainings {format_report_number(rx['city'].missing.curve)}"
+        f"missing: mean of the models {format_report_number(rx['city'].missing.curve)}"
     )
 
 
 def test_names_are_but_names(opened):
     page = opened(renamed(with_levels(), NASTY))
-    page.show("#p0-0")
-    assert page.ask("document.title").startswith("What would come back")
+    page.show("#stability-0-0")
+    assert page.ask("document.title").startswith("Which effects are stable")
     assert count(page, "img") == 0
 
 
@@ -86,7 +86,7 @@ def test_outputs_take_turns(opened):
     assert len(page.texts(".ranking")) == 1
     page.find("#output").send_keys("prediction 2")
     assert page.texts("h2 bdi")[0] == "prediction 2"
-    page.show("#p1-0")
+    page.show("#stability-1-0")
 
 
 def test_printing_draws_all_charts(opened):
@@ -97,8 +97,8 @@ def test_printing_draws_all_charts(opened):
 
 def test_a_dark_page_has_the_ink_of_trainings_in_a_lighter_shade(opened):
     page = opened(straight())
-    page.show("#p0-0")
-    line = "getComputedStyle(document.querySelector('#p0-0 .training-line path')).stroke"
+    page.show("#stability-0-0")
+    line = "getComputedStyle(document.querySelector('#stability-0-0 .training-line path')).stroke"
     assert page.ask(line) == "rgb(204, 121, 167)"  # inks.BETWEEN
     page.driver.execute_script("document.documentElement.dataset.theme = 'dark'")
     assert page.ask(line) == "rgb(224, 156, 196)"

@@ -5,12 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.unit.conftest import divide, make
+from tests.unit.report.test_page import with_features
 
 import rhale
 from rhale.regions.report import RegionPath
 from rhale.regions.result import Partner, Region, RegionTree
+from rhale.report.effects import make_page
 from rhale.report.numbers import Line
-from rhale.report.page import make_page
 
 pytestmark = pytest.mark.browser
 X = np.linspace(0.0, 10.0, 401)
@@ -41,7 +42,7 @@ def path(tmp_path_factory):
 
 
 def write(made, folder):
-    from rhale.report.render import render
+    from rhale.report.page import render
 
     path = folder / "regions.html"
     path.write_text(render(made), encoding="utf-8", newline="\n")
@@ -60,7 +61,7 @@ def test_features_with_regions_have_a_second_chart(opened):
     for place, kind in enumerate(["regions", "regions", "level regions"]):
         opened.show(f"#f{place} .regions .drawing")
         assert opened.ask("regionCharts.get(arguments[0]).kind", place) == kind
-    assert opened.texts("#f3 .region-reading") == ["No regions: rows hardly differ."]
+    assert opened.texts("#f3 .region-reading") == ["No groups found: rows hardly differ."]
     assert opened.texts("#f3 .regions h4, #f3 .regions figure, #f3 .regions details") == []
 
 
@@ -140,10 +141,10 @@ def test_another_output_has_its_own_regions(page, tmp_path):
     page.driver.execute_script(
         "const s = document.querySelector('#output'); s.value = '1'; s.dispatchEvent(new Event('change'))"
     )
-    assert page.texts("#f0 .region-reading") == ["No regions: rows hardly differ."]
+    assert page.texts("#f0 .region-reading") == ["No groups found: rows hardly differ."]
     assert page.texts("#f0 .regions figure") == []
     page.driver.execute_script("showOutput(0)")
-    assert page.texts("#f0 .regions h4") == ["Who differs"]
+    assert page.texts("#f0 .regions h4") == ["Regions (who differs)"]
     assert page.complaints() == []
 
 
@@ -168,7 +169,7 @@ def test_hostile_names_and_many_groups_stay_within_the_page(page, tmp_path, widt
 def test_curves_of_regions_are_switched_with_the_others(page, tmp_path):
     """A staircase that is drawn smooth as one straight line, in the chart and in its regions."""
     made = make_page([divide(X, {"a": 4.0, "b": -2.0})], {"method": "rhale"})
-    (feature,) = made.features
+    (feature,) = made.sections[0].features
     (part,) = feature.parts
     even = Line((0, 10), (0, 1), (0, 0), (0, 1), (0, 1))
     steps = RegionPath((0, 5, 5, 10), (0, 0, 2, 2), (0, 0, 0, 0))
@@ -181,7 +182,7 @@ def test_curves_of_regions_are_switched_with_the_others(page, tmp_path):
         shape=replace(part.shape, smooth=even),
         regions=replace(part.regions, lines=lines),
     )
-    made = replace(made, features=(replace(feature, parts=(part,)),))
+    made = with_features(made, [replace(feature, parts=(part,))])
     page.open(write(made, tmp_path))
     page.show("#f0 .regions .drawing")
     assert [path.count("L") for path in page.ask(CURVES)[1:]] == [3, 3]

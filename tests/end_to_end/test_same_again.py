@@ -10,7 +10,7 @@ import torch
 from sklearn.linear_model import LogisticRegression
 
 import rhale
-from rhale.report.page import make_page
+from rhale.report.effects import make_page
 from rhale.settings import NOT_IN_NUMBERS, Settings
 
 N = 300
@@ -88,7 +88,7 @@ CALLS = {
 def test_the_printed_call_gives_the_same_numbers(name, tmp_path, monkeypatch):
     model, table, options = CALLS[name]
     fx = rhale.explain(model, table, **options)
-    code = make_page(fx.effects, fx.provenance).code
+    code = make_page(fx.effects, fx.provenance).sections[0].code
     monkeypatch.chdir(tmp_path)
     scope = {"model": model, "X": table, **options}  # what has no source is a variable of its name
     exec(code, scope)  # noqa: S102 - our own text
@@ -106,7 +106,7 @@ def test_every_argument_that_changes_numbers_is_printed():
     assert shown == {f.name for f in fields(Settings)} - elsewhere
     fitted = LogisticRegression().fit(NUMBERS, X["city"] == "oslo")
     fx = rhale.explain(fitted, NUMBERS, response="log_odds")
-    assert "    response='log_odds',\n" in make_page(fx.effects, fx.provenance).code
+    assert "    response='log_odds',\n" in make_page(fx.effects, fx.provenance).sections[0].code
 
 
 def saved_numbers(fx, folder):

@@ -18,7 +18,7 @@ NEEDS = {
     "catboost": ("catboost",),
     "onnx": ("onnx", "onnxruntime"),
     "skops": ("skops", "sklearn"),
-    "explanation": ("altair", "vl_convert", "jinja2"),
+    "explanation": ("vl_convert", "jinja2"),
 }
 
 

@@ -133,7 +133,7 @@ def test_a_damaged_file_is_refused_or_can_be_used(kind, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_loaded_from_a_damaged_file_can_be_drawn(kind, tmp_path):
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     mpl.use("agg")
     rng, fx = random.Random(f"draw {kind}"), None  # noqa: S311 - seeded
     while fx is None:

@@ -25,7 +25,6 @@ OPTIONAL = [
     "numba",
     "treelite",
     "onnxruntime",
-    "altair",
     "jinja2",
     "vl_convert",
     "typer",

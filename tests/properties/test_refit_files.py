@@ -179,7 +179,7 @@ def draw(rx, path):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_loaded_from_a_damaged_file_can_be_drawn(kind, tmp_path):
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     mpl.use("agg")
     rng, rx = random.Random(f"draw {kind}"), None  # noqa: S311 - seeded
     while rx is None:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from rhale.comparison.charts import MOST_DRAWN, CompareShape, shape_of_comparison
+from rhale.comparison.charts import (
+    MOST_DRAWN,
+    CompareShape,
+    compile_compare_charts,
+    shape_of_comparison,
+)
 from rhale.comparison.feature_comparison import FeatureComparison
 from rhale.comparison.table import (
     COMPARISON_COLUMNS,
@@ -23,9 +28,19 @@ from rhale.effects.result import find_result_axis_kind, reach
 from rhale.output import colours
 from rhale.output.columns import insert_after, words
 from rhale.output.number_format import UNKNOWN_DASH
-from rhale.report.notebook import write_curve_svg, write_sparkline_path
-from rhale.report.numbers import MAX_CHART_LEVEL_LETTERS, Shape
-from rhale.report.page import EFFECT_METHODS, LONGEST_FACT, Footnote, list_settings, rows_in_words
+from rhale.report.notebook import write_curve_svg
+from rhale.report.numbers import MAX_CHART_LEVEL_LETTERS, Shape, write_sparkline_path
+from rhale.report.page import (
+    LONGEST_FACT,
+    METHODS_IN_WORDS,
+    Footnote,
+    Page,
+    Section,
+    list_known,
+    list_settings,
+    rows_in_words,
+    without_nothing,
+)
 from rhale.report.sentences import (
     at,
     chance_in_words,
@@ -49,22 +64,24 @@ MIN_DIFFERING_FOR_CHANCE = 20  # features: one in twenty is said to differ by ch
 
 
 def tell_overall(found: Sequence[FeatureComparison], level: float) -> str:
-    """Say how many features differ, how many of their rows moved, and what chance would give."""
+    """Say how many features differ, how many drifted, and what chance would give."""
     known = [one for one in found if math.isfinite(one.size)]
     if not known:
-        return "No curves can be compared."
+        return "No effects can be compared."
     n, n_differ, n_moved = (
         len(known),
         sum(one.differs for one in known),
         sum(o.moved for o in found),
     )
-    curves = "The curves agree" if n_differ == 0 else f"Curves differ in {n_differ} of {n} features"
-    rows = "no rows moved" if n_moved == 0 else f"the rows of {n_moved} of {len(found)} moved"
+    curves = (
+        "The effects agree" if n_differ == 0 else f"Effects differ in {n_differ} of {n} features"
+    )
+    rows = "no feature drifted"
+    if n_moved:
+        rows = f"{n_moved} of {len(found)} {'feature' if len(found) == 1 else 'features'} drifted"
     chance = ""
     if n >= MIN_DIFFERING_FOR_CHANCE:
-        chance = (
-            f" Were all curves the same, chance would still let about {(1 - level) * n:.0f} differ."
-        )
+        chance = f" If all effects were the same, about {(1 - level) * n:.0f} would still differ by chance."
     return f"{curves}; {rows}.{chance}"
 
 
@@ -86,20 +103,18 @@ def tell_curves(found: CurveDifference, name: str) -> str:
     first, second = called(found.first_name), called(found.second_name)
     both = f"{second} and {first}"
     if not found.is_known:
-        return f"{name} cannot be compared between {both}: see the notes."
+        return f"The effects of {name} cannot be compared between {both}: see the notes."
     if found.size == 0:
-        return f"The curves of {name} are the same in {both}."
+        return f"The effect of {name} is the same in {both}."
     p = chance_in_words(found.p_value)
     p = f"p\u00a0{p}" if p.startswith("<") else f"p\u00a0=\u00a0{p}"
     if not found.differs:
         small = found.p_value < 1 - found.level
-        why = (
-            "less than a hundredth of the effect" if small else f"no more than chance explains, {p}"
-        )
-        return f"The curves of {name} agree in {both}: they are {format_report_number(found.size)} apart, {why}."
+        why = "less than 1 % of the effect" if small else f"which is not significant ({p})"
+        return f"The effects of {name} agree between {both}: they differ by {format_report_number(found.size)}, {why}."
     size = plus_minus(found.size, found.size_error)
     share = f"{100 * found.share:.0f} % of the larger effect"
-    return f"The curves of {name} differ by {size} between {both}, {share} ({p}). {tell_peak(found, second)}"
+    return f"The effects of {name} differ by {size} between {both}, {share} ({p}). {tell_peak(found, second)}"
 
 
 def tell_peak(found: CurveDifference, second: str) -> str:
@@ -117,11 +132,11 @@ def tell_peak(found: CurveDifference, second: str) -> str:
         if not found.first.labels or found.peak.x in found.first.axis
         else name_peak(found)
     )
-    return f"{second} is farthest {side} at {where}, by {format_report_number(abs(peak.difference))}{sure}."
+    return f"The largest difference is at {where}: {second} is {side} by {format_report_number(abs(peak.difference))}{sure}."
 
 
 def tell_rows(found: CurveDifference, name: str) -> str:
-    """Say how rows moved; nothing where they did not."""
+    """Say how data drifted; nothing where they did not."""
     drift = found.drift
     if drift is None or not drift.moved:
         return ""
@@ -134,18 +149,15 @@ def tell_rows(found: CurveDifference, name: str) -> str:
         changes += (
             [f"fewer at “{clean(drift.lost, MAX_COMPARED_NAME_LETTERS)}”"] if drift.lost else []
         )
-        return (
-            f"In {second} {share} of the rows have another level of {name}: {', '.join(changes)}."
-        )
+        return f"Data drift: in {second} {share} of the rows have another level of {name}, {' and '.join(changes)}."
     low, high = reach(found.first)
     kind = find_result_axis_kind(found.first)
     before, after = (
         format_axis_position(s.median, kind, high - low) for s in (drift.before, drift.after)
     )
     if before == after:
-        return f"The rows of {second} stand elsewhere: {share} of them, around the same median of {name}."
-    way = "up" if drift.shift > 0 else "down"
-    return f"Its rows moved {way} in {second}: the median of {name} from {before} to {after}, and {share} of the rows stand elsewhere."
+        return f"Data drift: in {second} {share} of the rows have other values of {name}, with the same median."
+    return f"Data drift: in {second} the median of {name} is {after} instead of {before}, and {share} of the rows have other values."
 
 
 MAX_COMPARED_NAME_LETTERS = 60
@@ -181,7 +193,7 @@ class ComparePart:
 
     @property
     def is_told(self) -> bool:
-        """Whether curves differ, or rows moved."""
+        """Whether effects differ, or data drifted."""
         return any(row.differs == "yes" or row.moved for row in self.rows)
 
 
@@ -197,30 +209,40 @@ class CompareOutput:
 
 
 @dataclass(frozen=True)
-class ComparePage:
-    """Everything that the page of a comparison says."""
+class ComparisonSection(Section):
+    """What differs, and curves of all explanations at one zero."""
 
-    title: str
-    lead: str
-    facts: tuple[tuple[str, str], ...]
-    settings: tuple[tuple[str, str], ...]
+    kind: ClassVar[str] = "comparison"
     names: tuple[str, ...]
     zero: str
     percent: str
     outputs: tuple[CompareOutput, ...]
-    notes: tuple[Footnote, ...]
-    code: str
 
     @property
     def drawn(self) -> tuple[str, ...]:
         """Explanations that charts show."""
         return self.names[:MOST_DRAWN]
 
+    def data(self) -> dict[str, Any]:
+        """Numbers of the curves, by output; a brief section has no charts."""
+        shapes = [[without_nothing(asdict(p.shape)) for p in one.parts] for one in self.outputs]
+        return {} if self.brief else {"names": self.drawn, "compared": shapes}
 
-def make_compare_page(table: Comparison, title: str | None = None) -> ComparePage:
-    """Gather what the page of a comparison shows."""
+    def charts(self) -> dict[str, Any]:
+        """Kinds of charts of its curves."""
+        shapes = [] if self.brief else [p.shape for one in self.outputs for p in one.parts]
+        return compile_compare_charts({one.form for one in shapes}, len(self.drawn))
+
+
+def names_and_title(table: Comparison) -> tuple[tuple[str, ...], str]:
+    """Names of the explanations, and what is compared with what."""
     names = tuple(clean(name, MAX_COMPARED_NAME_LETTERS) for name in table.names)
-    usual = f"{listed(list(names[1:]), most=3)} compared with {names[0]}"
+    return names, f"{listed(list(names[1:]), most=3)} compared with {names[0]}"
+
+
+def make_compare_page(table: Comparison, title: str | None = None) -> Page:
+    """Gather what the page of a comparison shows."""
+    names, usual = names_and_title(table)
     others = listed([isolated(name) for name in names[1:]], most=3)
     every = [fx.provenance for fx in table.explanations]
     methods = list(dict.fromkeys(str(one.get("method", "")) for one in every))
@@ -235,24 +257,30 @@ def make_compare_page(table: Comparison, title: str | None = None) -> ComparePag
     ]
     is_cut = len(table.names) > MOST_DRAWN
     not_drawn = [f"charts show the first {MOST_DRAWN} explanations"] if is_cut else []
-    return ComparePage(
+    return Page(
         title=clean(title or usual),
-        lead=f"The curves of {others} beside those of {isolated(names[0])}, at one zero: where they "
-        "differ by more than chance, and how the rows moved.",
-        facts=tuple(
-            (clean(name, MAX_COMPARED_NAME_LETTERS), clean(text, LONGEST_FACT))
-            for name, text in found
-            if text
-        ),
+        lead=f"This page compares the effects of {others} with those of {isolated(names[0])}: where they "
+        "differ significantly, and which features drifted.",
+        facts=list_known(found),
         settings=list_settings(
-            listed([EFFECT_METHODS.get(method, method) for method in methods]), every[0]
+            listed([METHODS_IN_WORDS.get(method, method) for method in methods]), every[0]
         ),
+        notes=tuple(Footnote(clean(note)) for note in (*table.notes, *not_drawn)),
+        sections=(make_comparison_section(table),),
+    )
+
+
+def make_comparison_section(table: Comparison, *, brief: bool = False) -> ComparisonSection:
+    """Gather what is shown of a comparison; a brief section is one of several."""
+    names, usual = names_and_title(table)
+    return ComparisonSection(
+        f"Comparison: {usual}" if brief else "Comparison",
+        write_compare_code(table),
+        brief,
         names=names,
         zero=clean(table.zero_in_words),
         percent=f"{100 * table.level:.4g} %",
         outputs=tuple(make_compare_output(table, output) for output in table.outputs),
-        notes=tuple(Footnote(clean(note), "") for note in (*table.notes, *not_drawn)),
-        code=write_compare_code(table),
     )
 
 
@@ -267,6 +295,7 @@ def make_compare_output(table: Comparison, output: str) -> CompareOutput:
         tell_overall(ranked, table.level),
         tuple(make_compare_part(one, largest) for one in ranked),
         key=output,
+        place=table.outputs.index(output),
     )
 
 

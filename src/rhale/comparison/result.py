@@ -330,9 +330,9 @@ class Comparison:
         >>> folder.cleanup()
         """
         from rhale.comparison.report import make_compare_page
-        from rhale.report.render import render_comparison
+        from rhale.report.page import render
 
-        write_text(path, render_comparison(make_compare_page(self, title)))
+        write_text(path, render(make_compare_page(self, title)))
         return Path(path)
 
     def _repr_html_(self) -> str:

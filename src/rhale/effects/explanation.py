@@ -673,10 +673,8 @@ class Explanation:
         True
         >>> folder.cleanup()
         """
-        from rhale.regions.report import tell_partners
-        from rhale.report.page import add_partners, make_page, with_choices
-        from rhale.report.render import render
-        from rhale.report.sections import add_sections
+        from rhale.report.effects import add_sections, make_page
+        from rhale.report.page import render
 
         sections = {"interactions": interactions, "refits": refits, "comparison": comparison}
         for (name, given), part in zip(
@@ -691,7 +689,6 @@ class Explanation:
         if any(effect.regions is not None for effect in self.effects):
             with_regions = {o: one.explained_with_regions() for o, one in curves.items()}
             options["explained_with_regions"] = with_regions
-        page = make_page(self.effects, self.provenance, **options)
         # other numbers of bins to choose from, for the largest effects, so that a page stays small
         names = [effect.name for effect in self.ranked() if effect.name in self.cells]
         some = {name: self.cells[name] for name in list(dict.fromkeys(names))[:MOST_CHOICES]}
@@ -704,16 +701,10 @@ class Explanation:
             for n_bins in OTHER_BINS
         ]
         others = [rebin_alike([self], bins)[0].effects for bins in choices]
-        page = with_choices(page, self.effects, others)
-        partners = (
-            {}
-            if self.partner_matrix is None
-            else {
-                (e.name, e.output): tell_partners(self.partners(e.name, e.output), e.captions)
-                for e in self.effects
-            }
-        )
-        page = add_partners(page, partners)
+        if self.partner_matrix is not None:
+            pairs = [(e.name, e.output) for e in self.effects]
+            options["partners"] = {pair: self.partners(*pair) for pair in pairs}
+        page = make_page(self.effects, self.provenance, others=others, **options)
         page = add_sections(page, interactions, refits, comparison)
         write_text(path, render(page))
         return Path(path)

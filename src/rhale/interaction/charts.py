@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -19,13 +18,12 @@ from rhale.interaction.pair_profile import (
 )
 from rhale.regions.report import RegionPath
 from rhale.report.charts import (
-    CHART_WIDTH,
     CURVE_PANEL_HEIGHT,
     THIN,
-    alt,
+    Spec,
     compile_chart,
-    data,
-    settled,
+    draw_marks,
+    layered,
     to_vega,
 )
 from rhale.report.numbers import (
@@ -261,50 +259,37 @@ MAP = "pair map"
 MAP_ROOM = 76  # left of it: names of levels
 
 
-def compile_pair_charts(forms: set[str]) -> dict[str, Any]:
-    """Make the charts that a page of pairs needs: those of its kinds of lines, and the map."""
-    if not forms:
-        return {}
-    return {
-        PAIR_LINE_KINDS[form]: compile_chart(PAIR_LINE_KINDS[form]) for form in sorted(forms)
-    } | {MAP: compile_map()}
+def compile_pair_charts(forms: set[str]) -> dict[str, Spec]:
+    """Make the charts that pairs need: those of their kinds of lines, and the map."""
+    lines = {PAIR_LINE_KINDS[form]: compile_chart(PAIR_LINE_KINDS[form]) for form in sorted(forms)}
+    return lines | {MAP: compile_map()} if forms else {}
 
 
 @cache
-def compile_map() -> dict[str, Any]:
+def compile_map() -> Spec:
     """Make the map, ready for Vega."""
     # Cells that hold rows, in the colour of zero, and over it how far the surface is up or down.
-    x, y = map_side("x"), map_side("y")
-    layers = []
-    for name in ("zero", "low", "high"):
-        cells = data(name).mark_rect(style=f"{name}-cell", clip=True)
-        shade = {"fillOpacity": alt.FillOpacity("o:Q", scale=None, legend=None)}
-        layers.append(cells.encode(x, y, x2="x2", y2="y2", **(shade if name != "zero" else {})))
-    here = data("here").mark_rect(style="here-cell", strokeWidth=2 * THIN, filled=False)
-    layers.append(here.encode(x, y, x2="x2", y2="y2"))
-    names = [f"{side}_{what}" for side in "xy" for what in ("ends", "ticks", "words")]
-    return to_vega(
-        settled(
-            alt.layer(*layers)
-            .properties(width=CHART_WIDTH, height=CURVE_PANEL_HEIGHT)
-            .add_params(*(alt.param(name=name, value=[]) for name in names))
-        )
-    )
+    cell = {"x": map_side("x"), "y": map_side("y"), "x2": {"field": "x2"}, "y2": {"field": "y2"}}
+    shade = {"fillOpacity": {"field": "o", "type": "quantitative", "scale": None, "legend": None}}
+    layers = [draw_marks("zero", "rect", "zero-cell", cell, clip=True)]
+    layers += [
+        draw_marks(name, "rect", f"{name}-cell", cell | shade, clip=True)
+        for name in ("low", "high")
+    ]
+    looks: Spec = {"strokeWidth": 2 * THIN, "filled": False}
+    layers.append(draw_marks("here", "rect", "here-cell", cell, **looks))
+    params: list[tuple[str, list[float]]] = [
+        (f"{side}_{what}", []) for side in "xy" for what in ("ends", "ticks", "words")
+    ]
+    return to_vega(layered(layers, CURVE_PANEL_HEIGHT), *params)
 
 
-def map_side(side: str) -> Any:
+def map_side(side: str) -> Spec:
     """One side: its ends, its ticks and what is written at them are values that the page sets."""
     ticks = f"{side}_ticks"
-    axis = alt.Axis(
-        title=None,
-        grid=False,
-        values=alt.ExprRef(ticks),
-        labelExpr=f"{side}_words[indexof({ticks}, datum.value)]",
-        labelOverlap=True,
-        labelFlush=side == "x",
-        **({"minExtent": MAP_ROOM, "maxExtent": MAP_ROOM} if side == "y" else {}),
-        labelLimit=MAP_ROOM,
-    )
-    scale = alt.Scale(zero=False, nice=False, domainRaw=alt.ExprRef(f"{side}_ends"))
-    kind = alt.X if side == "x" else alt.Y
-    return kind(side, type="quantitative", axis=axis, scale=scale)
+    axis: Spec = {"title": None, "grid": False, "values": {"expr": ticks}, "labelLimit": MAP_ROOM}
+    axis |= {"labelExpr": f"{side}_words[indexof({ticks}, datum.value)]", "labelOverlap": True}
+    axis |= {"labelFlush": side == "x"}
+    axis |= {"minExtent": MAP_ROOM, "maxExtent": MAP_ROOM} if side == "y" else {}
+    scale = {"zero": False, "nice": False, "domainRaw": {"expr": f"{side}_ends"}}
+    return {"field": side, "type": "quantitative", "axis": axis, "scale": scale}

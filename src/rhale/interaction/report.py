@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from statistics import NormalDist
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from rhale.interaction.charts import (
     MAX_PAIR_NAME_LETTERS,
     LinesShape,
     MapShape,
+    compile_pair_charts,
     lines_of,
     map_of,
     write_pair_value,
@@ -49,6 +50,8 @@ from rhale.report.notebook import (
 from rhale.report.numbers import MAX_CHART_LEVEL_LETTERS
 from rhale.report.page import (
     Footnote,
+    Page,
+    Section,
     describe_explained_shares,
     drop_size_rounding,
     list_known,
@@ -60,7 +63,7 @@ from rhale.report.page import (
 )
 from rhale.report.sentences import (
     clean,
-    fixed,
+    fixed_or_dash,
     format_report_number,
     isolated,
     listed,
@@ -75,14 +78,16 @@ if TYPE_CHECKING:
     from rhale.interaction.result import Interactions
 
 
-# --- What two features do together, in one plain sentence, and only as far as errors allow
+# --- The joint effect of two features in one plain sentence, only as far as errors allow
 
 
 # that a claim about a stretch that was not searched for is wrong, as three standard errors
 FIXED_INTERVAL_ERROR_RATE = 1.35e-3
 PAIR_SIGNIFICANCE = 0.05  # of p
-UNSURE = "Partial dependence comes without errors: how sure the lines are is not known."
-UNSURE_PAIR = "The two work together, but how is not sure"
+UNSURE = (
+    "Partial dependence comes without standard errors, so the uncertainty of the lines is unknown."
+)
+UNSURE_PAIR = "The two features interact, but the form of the interaction is uncertain"
 NEGLIGIBLE_PAIR_CHANGE = 0.1  # of the difference between two curves: a smaller change is hardly one
 PAIR_TEXT_ROUNDING = 1e-9  # of the deviation of the predictions
 MIN_SHARED_NODES = 0.5  # of the nodes: curves that have less in common are not all compared
@@ -113,7 +118,7 @@ def tell_pair(pair: PairEffect, n_pairs: int) -> str:
     spoken = [pair.captions.feature(name) for name in pair.names]
     names = [isolated(clean(name, MAX_PAIR_NAME_LETTERS)) for name in spoken]
     if pair.strength <= PAIR_TEXT_ROUNDING * math.sqrt(pair.variance):
-        return f"On average {names[0]} and {names[1]} do nothing together that each does not alone."
+        return f"On average there is no interaction of {names[0]} and {names[1]}."
     middle, widest = contrast_middle(pair), contrast(pair)
     for found, chance in (
         (middle, FIXED_INTERVAL_ERROR_RATE),
@@ -123,22 +128,22 @@ def tell_pair(pair: PairEffect, n_pairs: int) -> str:
         if found is not None and abs(found.apart) > limit * found.error:
             return unbroken(f"{headline(pair, found, names)}: {tell_changes(pair, found, names)}.")
     if widest is None:
-        return "No stretch has rows at two values of the other feature: no lines can be compared."
+        return "The lines cannot be compared: no range has rows at two values of the other feature."
     size = plus_minus(abs(widest.apart), widest.error)
     if pair.p_value * n_pairs < PAIR_SIGNIFICANCE:
         return unbroken(
-            f"{UNSURE_PAIR}: no two lines are surely apart over a stretch (at most {size})."
+            f"{UNSURE_PAIR}: no two lines differ significantly over a range (by at most {size})."
         )
-    return unbroken(f"Chance could make what sets the lines apart: at most {size}.")
+    return unbroken(f"The lines do not differ significantly (by at most {size}).")
 
 
 def headline(pair: PairEffect, found: Contrast, names: Sequence[str]) -> str:
-    """Say in few words how one effect goes with the other feature."""
+    """Say in few words how one effect depends on the other feature."""
     small, (low, high) = least_change(found), found.changes
-    verb = "differs with"
+    verb = "depends on"
     if not pair.axes[1].is_levels and found.is_gradual:
         if abs(low) > small and abs(high) > small and low * high < 0:
-            verb = "turns with"
+            verb = "changes its sign with"
         else:
             verb = "grows with" if abs(high) > abs(low) else "shrinks with"
     return f"The effect of {names[0]} {verb} {names[1]}"
@@ -156,7 +161,7 @@ def tell_changes(pair: PairEffect, found: Contrast, names: Sequence[str]) -> str
     output = named_output(pair.captions, pair.output)
     return (
         f"from {start} to {stop} {output} {first} where {names[1]} is {where[0]}, "
-        f"and {second} where it is {where[1]} ({size} apart)"
+        f"and {second} where it is {where[1]} (a difference of {size})"
     )
 
 
@@ -255,7 +260,7 @@ def shared_nodes(sections: Sequence[PairSection], *, is_levels: bool) -> IntArra
 
 
 PAIR_METHODS = {
-    "ale": "ALE of second order: what two features do together, where the rows are",
+    "ale": "second-order ALE: joint effect of two features (interaction only), measured where the rows are",
     "pdp": "two-way partial dependence, which leaves the data",
     "h": "H of Friedman and Popescu, not normalised",
     "greenwell": "Greenwell's index of partial dependence",
@@ -263,33 +268,32 @@ PAIR_METHODS = {
 }
 MEANINGS = {
     "ale": (
-        "The strength of a pair is the deviation over the rows of what both features do together "
-        "beyond what each does alone, without the noise in it. It is in units of the prediction, "
-        "as importance is. It is of this model; rhale.refit(..., pairs='all') tells which pairs "
-        "would come back after another training."
+        "The strength of a pair is the standard deviation over the rows of its joint effect "
+        "(interaction only), corrected for noise, in units of the prediction. It describes this "
+        "model; rhale.refit(..., pairs='all') measures which pairs are stable under retraining."
     ),
     "pdp": (
-        "The strength of a pair is the deviation of what the average prediction does with both "
-        "features beyond what it does with each alone. It also counts what the model does far "
-        "from the rows."
+        "The strength of a pair is the standard deviation of its joint effect (interaction only) "
+        "in partial dependence. It also counts what the model does far from the rows."
     ),
     "h": (
-        "The strength of a pair is the deviation over the rows of what the partial dependence of "
-        "both features has beyond those of each alone, in units of the prediction. It also counts "
-        "what the model does far from the rows, so that it grows where features are correlated. "
-        "The normalised H², a share, is no measure of strength: weak pairs have large ones."
+        "The strength of a pair is the standard deviation over the rows of its joint effect "
+        "(interaction only) in partial dependence, in units of the prediction. It also counts what "
+        "the model does far from the rows, so that it grows where features are correlated. The "
+        "normalised H², a share, does not measure strength: weak pairs can have a large H²."
     ),
     "greenwell": (
         "The number is how much the deviation of one feature's partial dependence changes along "
-        "the other, both ways averaged, in units of the prediction. It is smaller than the "
-        "deviation of what both do together, by a factor that differs from pair to pair."
+        "the other, averaged over both directions, in units of the prediction. It is smaller than "
+        "the deviation of the joint effect, by a factor that differs from pair to pair."
     ),
     "shap": (
-        "The strength of a pair is the deviation over the rows of its SHAP interaction values, in "
-        "units of the prediction. They are those of the model as SHAP reads it."
+        "The strength of a pair is the standard deviation over the rows of its SHAP interaction "
+        "values, in units of the prediction, as the library SHAP computes them."
     ),
 }
 MAX_RANKING_ROWS, MAX_DRAWN_PAIRS, MAX_PAIR_MATRIX_FEATURES = 30, 5, 30
+MOST_SECTION_ROWS, MOST_SECTION_PAIRS = 10, 3  # of a section that is one of several
 NUMBERED = 12  # features of a matrix: with more, cells have no room for numbers
 N_SHADES = 10
 
@@ -309,6 +313,16 @@ class RankedPair:
     part: int | None
     notes: tuple[int, ...]
     can_be_ranked: bool = True
+
+    def strength_in_words(self, largest: float) -> str:
+        """Strength of the pair and its error, aligned with the largest."""
+        size = fixed_or_dash(self.strength, largest)
+        return f"{size} ± {fixed_or_dash(self.error, largest)}" if self.error else size
+
+    @property
+    def share_in_words(self) -> str:
+        """Share of the variance of the predictions."""
+        return format_variance_percent(self.share)
 
 
 @dataclass(frozen=True)
@@ -368,56 +382,75 @@ class OutputPart:
 
 
 @dataclass(frozen=True)
-class PairPage:
-    """Everything that the page of interactions says."""
+class InteractionsSection(Section):
+    """Ranking of pairs, the matrix of their strengths, and the strongest ones."""
 
-    title: str
-    lead: str
-    facts: tuple[tuple[str, str], ...]
-    settings: tuple[tuple[str, str], ...]
+    kind: ClassVar[str] = "interactions"
     meaning: str
     outputs: tuple[OutputPart, ...]
-    notes: tuple[Footnote, ...]
-    code: str
     has_h2: bool
 
+    def data(self) -> dict[str, Any]:
+        """Numbers of the pairs that are drawn, by the place of their output."""
+        drawn: list[list[Any]] = [[] for _ in range(1 + max(one.place for one in self.outputs))]
+        for output in self.outputs:
+            drawn[output.place] = [
+                {"names": pair.names, "lines": asdict(pair.lines), "map": asdict(pair.map)}
+                for pair in output.pairs
+            ]
+        return {"pairs": drawn}
 
-def make_pair_page(
-    table: Interactions,
-    title: str | None = None,
-    *,
-    most_rows: int = MAX_RANKING_ROWS,
-    most_pairs: int = MAX_DRAWN_PAIRS,
-) -> PairPage:
+    def charts(self) -> dict[str, Any]:
+        """Kinds of lines that pairs need, and the map."""
+        return compile_pair_charts({p.lines.form for one in self.outputs for p in one.pairs})
+
+
+def make_pair_page(table: Interactions, title: str | None = None) -> Page:
     """Gather what a page of interactions shows."""
-    texts = list(dict.fromkeys(note for pair in table.pairs for note in pair.notes))
-    method = table.pairs[0].method if table.pairs else "ale"
+    method, rows = method_of(table), rows_in_words(table.provenance)
     model = short_model(table.provenance)
-    rows = rows_in_words(table.provenance)
+    whose = f"a {model}" if model != "function" else "a model"
     where = f", over {rows} rows" if rows else ""
-    who = f"a {model}" if model != "function" else "a model"
-    return PairPage(
-        title=clean(title or "Which features work together"),
-        lead=f"What two features of {who} do together that neither does alone{where}: the strongest pairs come first.",
+    return Page(
+        title=clean(title or "Which features interact"),
+        lead=f"This page shows which pairs of features interact in {whose}{where}; the strongest pairs come first.",
         facts=summarize_pair_page(table),
         settings=list_settings(PAIR_METHODS[method], table.provenance),
-        meaning=MEANINGS[method],
-        outputs=tuple(
-            make_pair_output(table, output, texts, most_rows=most_rows, most_pairs=most_pairs)
-            for output in table.outputs
+        notes=tuple(Footnote(clean(text)) for text in table.notes)
+        + tuple(
+            Footnote(clean(text), list_noted_pairs(text, table.pairs)) for text in texts_of(table)
         ),
-        notes=tuple(Footnote(clean(text), "") for text in table.notes)
-        + tuple(Footnote(clean(text), list_noted_pairs(text, table.pairs)) for text in texts),
-        code=write_pair_code(table),
+        sections=(make_interactions_section(table),),
+    )
+
+
+def make_interactions_section(table: Interactions, *, brief: bool = False) -> InteractionsSection:
+    """Gather what is shown of interactions; a brief section is one of several."""
+    return InteractionsSection(
+        "Interactions",
+        write_pair_code(table),
+        brief,
+        meaning=MEANINGS[method_of(table)],
+        outputs=tuple(make_pair_output(table, output, brief=brief) for output in table.outputs),
         has_h2=any(math.isfinite(pair.h2) for pair in table.pairs),
     )
 
 
-def make_pair_output(
-    table: Interactions, output: str, texts: Sequence[str], *, most_rows: int, most_pairs: int
-) -> OutputPart:
+def method_of(table: Interactions) -> str:
+    """Name of the method of all pairs."""
+    return table.pairs[0].method if table.pairs else "ale"
+
+
+def texts_of(table: Interactions) -> list[str]:
+    """Notes of all pairs, each once."""
+    return list(dict.fromkeys(note for pair in table.pairs for note in pair.notes))
+
+
+def make_pair_output(table: Interactions, output: str, *, brief: bool) -> OutputPart:
     """Gather what is said of one output."""
-    ranked = table.ranked(output)
+    ranked, texts = table.ranked(output), texts_of(table)
+    most_rows = MOST_SECTION_ROWS if brief else MAX_RANKING_ROWS
+    most_pairs = MOST_SECTION_PAIRS if brief else MAX_DRAWN_PAIRS
     scale = math.sqrt(float(table.variance[table.outputs.index(output)]))
     shown = with_surface(p for p in ranked[:most_pairs] if drop_size_rounding(p.strength, scale))
     drawn = {pair.names: part for part, pair in enumerate(shown)}
@@ -462,12 +495,6 @@ def spoken_names(pair: PairResult) -> tuple[str, str]:
     """What people read for both features."""
     first, second = (clean(pair.captions.feature(name)) for name in pair.names)
     return first, second
-
-
-def strength_in_words(row: RankedPair, largest: float) -> str:
-    """Strength of a pair and its error."""
-    size = fixed(math.nan if row.strength is None else row.strength, largest)
-    return f"{size} ± {fixed(row.error, largest)}" if row.error else size
 
 
 def format_variance_percent(share: float | None) -> str:
@@ -548,7 +575,7 @@ def summarize_pair_page(table: Interactions) -> tuple[tuple[str, str], ...]:
         ("Features", f"{n_features:,}"),
         ("Pairs", some),
         ("Outputs" if len(words) > 1 else "Output", listed(words)),
-        ("Shares of all these pairs together", unbroken(describe_explained_shares(shares))),
+        ("Sum of the shares of these pairs", unbroken(describe_explained_shares(shares))),
     ]
     return list_known(found)
 

@@ -441,9 +441,9 @@ class Interactions:
         >>> folder.cleanup()
         """
         from rhale.interaction.report import make_pair_page
-        from rhale.report.render import render_pairs
+        from rhale.report.page import render
 
-        write_text(path, render_pairs(make_pair_page(self, title)))
+        write_text(path, render(make_pair_page(self, title)))
         return Path(path)
 
     def _repr_html_(self) -> str:

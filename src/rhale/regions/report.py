@@ -15,9 +15,7 @@ from rhale.effects.alignment import align
 from rhale.effects.listing import read_explained_share
 from rhale.effects.result import Difference, Result, Trace, is_constant, reach
 from rhale.effects.support import find_shown_part
-from rhale.output.labels import Captions
 from rhale.output.number_format import write_share
-from rhale.regions.partners import Partners
 from rhale.regions.result import Region, RegionTree
 from rhale.report.numbers import (
     Numbers,
@@ -270,22 +268,23 @@ def tell_regions(effect: Result) -> str:
             [isolated(shorten_middle(one, MAX_NAME_LETTERS_IN_TEXT)) for one in names], most=3
         )
         return (
-            f"There are hints that the effect of {name} differs {f'by {who}' if who else 'between rows'}, "
-            "but no larger than the steps of the model."
+            f"The effect of {name} may differ {f'by {who}' if who else 'between rows'}, but the steps of this "
+            "model can give as much by chance: treat it as a hint."
         )
     if len(tree) < 2:
-        return f"No regions: {clean(tree.why) or 'none was found'}."
+        why = clean(tree.why).removeprefix("No groups found: ")
+        return f"No groups found: {why}." if why else "No groups were found."
     if tree.gradual is not None:
         return gradual_sentence(effect, tree, name)
     # Compare the regions, and say how much of the spread they explain.
     groups = "groups" if tree.state == "given" else "regions"
     found = compare_regions(effect, tree.regions, [where(region) for region in tree])
     if found is None:
-        return f"The {groups} have no stretch of {name} in common to compare.{they_explain(tree)}"
+        return f"The {groups} cannot be compared: they have no range of {name} in common.{they_explain(tree)}"
     if found.is_sure:
         sentence = capital(difference_sentence(found, groups, name)) + this_explains(tree)
     elif tree.state == "given" or explained(tree) == UNMEASURED:
-        sentence = f"The {groups} differ in the effect of {name} by no more than chance could make."
+        sentence = f"The effect of {name} does not differ significantly between the {groups}."
         sentence += they_explain(tree) if explained(tree) != UNMEASURED else ""
     else:
         sentence = f"The effect of {name} differs between {len(tree)} {groups} in its shape"
@@ -294,7 +293,7 @@ def tell_regions(effect: Result) -> str:
 
 
 def gradual_sentence(effect: Result, tree: RegionTree, name: str) -> str:
-    """Say with whom an effect changes, and what it is at both ends."""
+    """Say which feature an effect changes with, and what it is at both ends."""
     partner = isolated(shorten_middle(tree.gradual, MAX_NAME_LETTERS_IN_TEXT))
     others = [
         isolated(shorten_middle(n, MAX_NAME_LETTERS_IN_TEXT))
@@ -342,7 +341,7 @@ def left_out(found: RegionComparison, groups: str) -> str:
     if not found.n_left:
         return ""
     words = f"{groups} are" if found.n_left > 1 else f"{groups[:-1]} is"
-    return f" {found.n_left} {words} not compared: too few rows, or on another stretch."
+    return f" {found.n_left} {words} not compared, for too few rows or no range in common."
 
 
 def ratio_words(found: RegionComparison) -> str | None:
@@ -380,7 +379,7 @@ def in_groups(trends: Sequence[RegionTrend]) -> str:
                 f"{way} {join_clauses(sizes) if len(mine) == len(order) else ', '.join(sizes)}"
             )
     unclear = [trend.who for trend in order if way_of(trend.change, largest) == "unclear"]
-    more = f"; {' or '.join(unclear)} these rows do not tell which way it goes" if unclear else ""
+    more = f"; the direction is unclear {' or '.join(unclear)}" if unclear else ""
     return join_clauses(said) + more
 
 
@@ -400,7 +399,7 @@ def in_order(found: RegionComparison) -> str:
         way = way_of(change, largest)
         verb = "" if way == last else f"{way} "
         if way == "unclear":
-            said.append(f"moves in no clear way {who}")
+            said.append(f"has no clear direction {who}")
         else:
             said.append(
                 f"{way} {who}" if way == "hardly moves" else f"{verb}by {amount(change)} {who}"
@@ -445,7 +444,7 @@ def over(found: RegionComparison) -> str:
 
 
 def where(region: Region) -> str:
-    """Say who is in a region."""
+    """Say which rows are in a region."""
     return f"where {isolated(shorten_middle(region.rule, MAX_RULE_LETTERS_IN_TEXT))}"
 
 
@@ -515,14 +514,14 @@ class RegionRow:
 
 @dataclass(frozen=True)
 class RegionPart:
-    """Who differs in one feature and output."""
+    """Regions of one feature and output."""
 
     reading: str  # the sentence
     lines: tuple[RegionLine, ...] = ()  # what is drawn; nothing where there is one region
     # the table: all regions, or the thirds of what the effect changes with gradually.
     rows: tuple[RegionRow, ...] = ()
     gradual: bool = False  # whether these are thirds
-    partners: str = ""  # with whom the spread goes; nothing where that is not known
+    partners: str = ""  # which features account for the spread; nothing where that is not known
 
 
 def regions_of(effect: Result) -> RegionPart | None:
@@ -617,7 +616,7 @@ def smooth_path(effect: Result, region: Result, span: float) -> RegionPath | Non
 
 
 def partners_in_words(tree: RegionTree) -> str:
-    """List with whom the spread goes, however they act; nothing where that is not known."""
+    """List which features account for the spread; nothing where that is not known."""
     sure = [
         f"{isolated(shorten_middle(name, MAX_PARTNER_NAME_LETTERS))} {write_share(share, error)}"
         for name, share, error in tree.partners
@@ -628,22 +627,5 @@ def partners_in_words(tree: RegionTree) -> str:
     more = len(sure) - MOST_PARTNERS
     words = ", ".join(sure[:MOST_PARTNERS]) + (f" and {more} more" if more > 0 else "")
     if math.isfinite(tree.unexplained):
-        words += f"; with no feature {format_report_number(max(0.0, 100 * tree.unexplained), 2)} %"
-    return f"The spread goes with {words}."
-
-
-# --- With whom the spread of a feature goes, in one short line
-
-
-MAX_PARTNERS_IN_TEXT = 3
-
-
-def tell_partners(found: Partners, captions: Captions) -> str:
-    """Name the partners that count, largest share first; nothing where none does."""
-    # Those that only go with another partner are left out: they would be named twice.
-    some = [one for one in found if one.counts and one.is_proxy_of is None]
-    names = [
-        f"{isolated(clean(captions.feature(one.feature), MAX_PARTNER_NAME_LETTERS))} ({write_share(one.share)})"
-        for one in some
-    ]
-    return unbroken(f"Its spread goes with {listed(names, MAX_PARTNERS_IN_TEXT)}.") if names else ""
+        words += f"; {format_report_number(max(0.0, 100 * tree.unexplained), 2)} % is unexplained"
+    return f"Spread accounted for by single features: {words}."

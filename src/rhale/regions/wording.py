@@ -1,4 +1,4 @@
-"""Rules as text: who is in a region, in tables, labels and sentences."""
+"""Rules as text: which rows are in a region, in tables, labels and sentences."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _replace_caption(rule: str, feature: str | None, captions: Captions) -> str:
 
 
 def short_rules(tree: RegionTree, width: int = LABEL_WIDTH) -> tuple[str, ...]:
-    """Say who is in each region in at most `width` columns of text, for labels in pictures."""
+    """Say which rows are in each region in at most `width` columns of text, for labels in pictures."""
     if tree.splits:
         every = _conditions_of(tree.splits)
     elif tree.groups is not None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from html import escape
-from typing import Protocol
 
 from rhale.effects.listing import (
     EFFECT_COLUMNS,
@@ -18,73 +16,16 @@ from rhale.effects.result import Result, is_constant
 from rhale.output import colours
 from rhale.output.columns import MAX_NOTE_LETTERS, insert_after, words
 from rhale.output.number_format import MINUS_SIGN, write_with_error
-from rhale.report.numbers import MOST_SINGLE_CURVES, Numbers, shape_of
+from rhale.report.numbers import (
+    MOST_SINGLE_CURVES,
+    SPARKLINE_HEIGHT,
+    SPARKLINE_WIDTH,
+    shape_of,
+    write_sparkline_path,
+)
 from rhale.report.sentences import clean, describe_effect
 
 NOTEBOOK_BAR_WIDTH = 96  # pixels
-
-# --- The shape of a curve as a tiny picture: the path of an inline SVG
-
-
-SPARKLINE_WIDTH, SPARKLINE_HEIGHT, SPARKLINE_MARGIN = 96.0, 24.0, 2.0
-
-
-class Curve(Protocol):
-    """What a tiny picture needs to know of a shape."""
-
-    @property
-    def x(self) -> Numbers:
-        """Places."""
-
-    @property
-    def y(self) -> Numbers:
-        """Heights."""
-
-    @property
-    def log(self) -> bool:
-        """Whether places are those of a logarithmic axis."""
-
-    @property
-    def dots(self) -> bool:
-        """Whether the points are all there is."""
-
-    @property
-    def shown(self) -> Numbers:
-        """Ends of the part of the axis that is shown; nothing where all is."""
-
-
-def write_sparkline_path(shape: Curve, reach: float = 0.0) -> str:
-    """Write the curve as the path of a picture of WIDTH by HEIGHT; levels become short strokes.
-
-    It is as high as the picture; with a reach it is where it is between -reach and reach.
-    """
-    low, high = shape.shown or (-math.inf, math.inf)
-    points = [
-        (math.log(x) if shape.log else x, y)
-        for x, y in zip(shape.x, shape.y, strict=True)
-        if x is not None and y is not None and (low or 0.0) <= x <= (high or 0.0)
-    ]
-    if not points:
-        return ""
-    across = scaled([x for x, _ in points], SPARKLINE_MARGIN, SPARKLINE_WIDTH - SPARKLINE_MARGIN)
-    down = [-y for _, y in points] + [reach, -reach] * (reach > 0)
-    up = scaled(down, SPARKLINE_MARGIN, SPARKLINE_HEIGHT - SPARKLINE_MARGIN)[: len(points)]
-    if not shape.dots:
-        return "M" + "L".join(f"{x:g} {y:g}" for x, y in zip(across, up, strict=True))
-    half = max(1.5, 0.35 * (SPARKLINE_WIDTH - 2 * SPARKLINE_MARGIN) / len(points))
-    across = scaled(
-        [x for x, _ in points], SPARKLINE_MARGIN + half, SPARKLINE_WIDTH - SPARKLINE_MARGIN - half
-    )
-    return "".join(f"M{x - half:.3g} {y:g}h{2 * half:.3g}" for x, y in zip(across, up, strict=True))
-
-
-def scaled(values: list[float], low: float, high: float) -> list[float]:
-    """Bring values between two limits; values that are all the same to their middle."""
-    least, span = min(values), max(values) - min(values)
-    if not span > 0:
-        return [(low + high) / 2] * len(values)
-    return [round(low + (high - low) * (value - least) / span, 1) for value in values]
-
 
 MAX_NOTEBOOK_NAME_LETTERS = 60
 MOST_NOTES = 12

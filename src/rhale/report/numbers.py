@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from heapq import heappop, heappush
-from typing import Any, Literal, cast
+from typing import Any, Literal, Protocol, cast
 
 import numpy as np
 
@@ -475,6 +476,7 @@ def farthest(
     along = (x[first : last + 1] - x[first]) / (span if span > 0 else 1.0)
     ends = lines[:, [first]] + (lines[:, [last]] - lines[:, [first]]) * along
     off = np.abs(lines[:, first : last + 1] - ends).max(axis=0)
+    off[[0, -1]] = 0.0  # of a jump the second end is not on the line through the first
     return -float(off.max()), first, first + int(off.argmax()), last
 
 
@@ -501,3 +503,66 @@ def finite_or_none(value: float) -> float | None:
     if not np.isfinite(value):
         return None
     return int(value) if value == int(value) and abs(value) < 1e15 else value
+
+
+# --- The shape of a curve as a tiny picture: the path of an inline SVG
+
+
+SPARKLINE_WIDTH, SPARKLINE_HEIGHT, SPARKLINE_MARGIN = 96.0, 24.0, 2.0
+
+
+class Curve(Protocol):
+    """What a tiny picture needs to know of a shape."""
+
+    @property
+    def x(self) -> Numbers:
+        """Places."""
+
+    @property
+    def y(self) -> Numbers:
+        """Heights."""
+
+    @property
+    def log(self) -> bool:
+        """Whether places are those of a logarithmic axis."""
+
+    @property
+    def dots(self) -> bool:
+        """Whether the points are all there is."""
+
+    @property
+    def shown(self) -> Numbers:
+        """Ends of the part of the axis that is shown; nothing where all is."""
+
+
+def write_sparkline_path(shape: Curve, reach: float = 0.0) -> str:
+    """Write the curve as the path of a picture of WIDTH by HEIGHT; levels become short strokes.
+
+    It is as high as the picture; with a reach it is where it is between -reach and reach.
+    """
+    low, high = shape.shown or (-math.inf, math.inf)
+    points = [
+        (math.log(x) if shape.log else x, y)
+        for x, y in zip(shape.x, shape.y, strict=True)
+        if x is not None and y is not None and (low or 0.0) <= x <= (high or 0.0)
+    ]
+    if not points:
+        return ""
+    across = scaled([x for x, _ in points], SPARKLINE_MARGIN, SPARKLINE_WIDTH - SPARKLINE_MARGIN)
+    down = [-y for _, y in points] + [reach, -reach] * (reach > 0)
+    up = scaled(down, SPARKLINE_MARGIN, SPARKLINE_HEIGHT - SPARKLINE_MARGIN)[: len(points)]
+    if not shape.dots:
+        return "M" + "L".join(f"{x:g} {y:g}" for x, y in zip(across, up, strict=True))
+    half = max(1.5, 0.35 * (SPARKLINE_WIDTH - 2 * SPARKLINE_MARGIN) / len(points))
+    across = scaled(
+        [x for x, _ in points], SPARKLINE_MARGIN + half, SPARKLINE_WIDTH - SPARKLINE_MARGIN - half
+    )
+    return "".join(f"M{x - half:.3g} {y:g}h{2 * half:.3g}" for x, y in zip(across, up, strict=True))
+
+
+def scaled(values: list[float], low: float, high: float) -> list[float]:
+    """Bring values between two limits; values that are all the same to their middle."""
+    least, span = min(values), max(values) - min(values)
+    if not span > 0:
+        return [(low + high) / 2] * len(values)
+    return [round(low + (high - low) * (value - least) / span, 1) for value in values]

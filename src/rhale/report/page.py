@@ -1,54 +1,33 @@
-"""The page of effects: frozen numbers and words, no HTML."""
+"""One page of sections: its records, the words that all sections share, and its HTML file."""
 
 from __future__ import annotations
 
+import base64
+import gzip
+import hashlib
+import json
 import math
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, ClassVar
 
-import numpy as np
-
-from rhale.effects.listing import count_some, differs_by
-from rhale.effects.result import Result, is_constant, reach
-from rhale.effects.support import find_shown_part
+from rhale.effects.result import Result
+from rhale.output import colours
 from rhale.output.note import Note
-from rhale.regions.report import RegionPart, regions_of
-from rhale.regions.wording import call_features
-from rhale.report.notebook import write_sparkline_path
-from rhale.report.numbers import (
-    MAX_CHART_LEVEL_LETTERS,
-    Bins,
-    Line,
-    Shape,
-    make_chart_bins,
-    make_chart_line,
-    shape_of,
-    simplify_parts,
-    trace_along,
-)
+from rhale.report.charts import SERIES_DASHES, import_report_library
 from rhale.report.sentences import (
-    at,
+    breakable,
     clean,
-    curve_range,
-    describe_effect,
     format_report_number,
     isolated,
     listed,
-    output_of,
-    straight,
-    unbroken,
-    with_unit,
+    shorten_middle,
     without_steering,
 )
 
-if TYPE_CHECKING:
-    from rhale.comparison.report import ComparePage
-    from rhale.interaction.report import PairPage
-    from rhale.stability.report import RefitPage
-
-EFFECT_METHODS = {
+METHODS_IN_WORDS = {
     "rhale": "RHALE: accumulated local effects with bins chosen from the data",
     "dale": "DALE: accumulated derivatives",
     "ale": "ALE: accumulated local effects over bins of equal counts",
@@ -59,48 +38,6 @@ EFFECT_METHODS = {
 LONGEST_FACT = 300
 LONGEST_CODE = 2_000  # letters of one argument
 EFFECT_SIZE_ROUNDING = 1e-9  # of the largest effect
-MOST_WITH_ROWS = 60  # effects, the largest ones, whose rows may be drawn: a page stays small
-
-
-@dataclass(frozen=True)
-class OtherBins:
-    """The same effect with other bins, which a reader may choose."""
-
-    bins: Bins  # the bins
-    line: Line | None  # the curve; None where it does not depend on bins
-
-
-@dataclass(frozen=True)
-class EffectPart:
-    """One feature and output."""
-
-    # size, error, spread, spread_error: size of the effect and the typical spread, each with
-    # its standard error; None where not known.
-    size: float | None
-    error: float | None
-    spread: float | None
-    spread_error: float | None
-    n_bins: int  # bins, levels or points
-    reading: tuple[str, ...]  # sentences
-    notes: tuple[int, ...]  # which of the page's notes belong to it
-    shape: Shape  # what is drawn
-    sparkline: str  # path of the tiny picture
-    differs: str = ""  # by whom rows differ, in a few words; nothing where that is not known.
-    regions: RegionPart | None = None  # of the effect; None where they were not requested
-    choice: tuple[OtherBins, ...] = ()  # other bins that a reader may choose; none where bins stay
-    partners: str = ""  # with whom the spread goes, where no regions tell it
-
-
-@dataclass(frozen=True)
-class Section:
-    """One feature: what people read and its key, what it is, and one part for each output."""
-
-    name: str
-    key: str
-    kind: str
-    range: str
-    counted: str
-    parts: tuple[EffectPart, ...]
 
 
 @dataclass(frozen=True)
@@ -108,12 +45,39 @@ class Footnote:
     """What a reader should know, and about which features; none: about the whole."""
 
     text: str
-    about: str
+    about: str = ""
 
 
 @dataclass(frozen=True)
-class EffectPage:
-    """Everything that the page says."""
+class OutputName:
+    """An output as people read it, by its key."""
+
+    name: str
+    key: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """One part of a page, frozen numbers and words; the files of `templates` have its kind's name."""
+
+    kind: ClassVar[str]
+    title: str  # heading
+    code: str  # how to make the same again
+    brief: bool  # whether it is one of several, so that it shows only the most important
+    outputs: tuple[Any, ...]  # what is said of each; at least its name and its key
+
+    def data(self) -> dict[str, Any]:
+        """What the script needs, as plain values."""
+        return {}
+
+    def charts(self) -> dict[str, Any]:
+        """Vega specifications that the script needs."""
+        return {}
+
+
+@dataclass(frozen=True)
+class Page:
+    """Everything that a page says."""
 
     title: str  # title, lead: heading, and what was explained in one sentence
     lead: str
@@ -121,192 +85,23 @@ class EffectPage:
     # it again.
     facts: tuple[tuple[str, str], ...]
     settings: tuple[tuple[str, str], ...]
-    features: tuple[Section, ...]  # features
-    outputs: tuple[str, ...]  # outputs, keys: outputs as people read them, and by their keys
-    keys: tuple[str, ...]
     notes: tuple[Footnote, ...]  # what a reader should know
-    code: str  # how to make the same again
-    is_profile: bool  # whether curves show predictions
-    # interactions, refits, comparison: pages of pairs, of trainings and of other
-    # explanations, which are sections here; None where there are none.
-    interactions: PairPage | None = None
-    refits: RefitPage | None = None
-    comparison: ComparePage | None = None
+    sections: tuple[Any, ...]
 
     @property
-    def has_steps(self) -> bool:
-        """Whether some curves can be drawn in two ways."""
-        return any(part.shape.smooth for feature in self.features for part in feature.parts)
+    def outputs(self) -> tuple[Any, ...]:
+        """Outputs that a reader may choose from."""
+        found: tuple[Any, ...] = self.sections[0].outputs
+        return found
 
     @property
-    def has_choices(self) -> bool:
-        """Whether some bins may be changed."""
-        return any(part.choice for feature in self.features for part in feature.parts)
-
-    @property
-    def has_row_lines(self) -> bool:
-        """Whether curves of rows may be drawn."""
-        return any(part.shape.row_lines for feature in self.features for part in feature.parts)
-
-    @property
-    def has_regions(self) -> bool:
-        """Whether regions were asked for."""
-        return any(part.regions for feature in self.features for part in feature.parts)
+    def version(self) -> str:
+        """The version of the library that made it."""
+        versions = dict(self.settings).get("Versions", "")
+        return versions.partition(",")[0].removeprefix("rhale ")
 
 
-def make_page(
-    effects: Sequence[Result],
-    provenance: Mapping[str, Any],
-    *,
-    notes: Sequence[str] = (),
-    explained: Mapping[str, float] | None = None,
-    explained_with_regions: Mapping[str, float] | None = None,
-    title: str | None = None,
-) -> EffectPage:
-    """Gather what a page shows.
-
-    `explained` is the share of each output's variance that the curves explain, and
-    `explained_with_regions` the same where every row takes the curve of its region.
-    """
-    outputs = tuple(dict.fromkeys(effect.output for effect in effects))
-    groups = [effects[i : i + len(outputs)] for i in range(0, len(effects), len(outputs))]
-    texts = list(dict.fromkeys(note for effect in effects for note in footnotes(effect)))
-    # Largest range of a curve of each output; 0 if none is known.
-    largest = {
-        o: float(np.nanmax([0.0, *(curve_range(e) for e in effects if e.output == o)]))
-        for o in outputs
-    }
-    by_size = sorted(effects, key=lambda effect: -np.nan_to_num(effect.importance))
-    drawn = {(effect.name, effect.output) for effect in by_size[:MOST_WITH_ROWS]}
-    # The usual title says what the page is about, in words that need no model's name.
-    first, n_features = groups[0][0], len(groups)
-    who = f"{n_features} features" if n_features > 1 else first.captions.feature(first.name)
-    what = output_of(first) if len(groups[0]) == 1 else f"{len(groups[0])} predictions"
-    method = str(provenance.get("method", ""))
-    return EffectPage(
-        title=clean(title or f"How {who} {'move' if n_features > 1 else 'moves'} {what}"),
-        lead=write_effect_lead(groups, provenance),
-        facts=summarize_effect_page(
-            groups, provenance, explained or {}, explained_with_regions or {}
-        ),
-        settings=list_settings(
-            EFFECT_METHODS.get(method, method),
-            provenance,
-            provenance.get("bins", "") if method in ("rhale", "dale", "ale") else "",
-        ),
-        features=tuple(make_feature(group, texts, largest, drawn) for group in groups),
-        outputs=tuple(clean(effect.captions.output(effect.output)) for effect in groups[0]),
-        keys=outputs,
-        notes=tuple(Footnote(clean(text), list_noted_features(text, groups)) for text in texts)
-        + tuple(Footnote(clean(text), "") for text in notes),
-        code=write_effect_code(effects, provenance),
-        is_profile=all(effect.quantity == "prediction" for effect in effects),
-    )
-
-
-def write_effect_lead(groups: Sequence[Sequence[Result]], provenance: Mapping[str, Any]) -> str:
-    """Say in one sentence what was explained."""
-    model = short_model(provenance)
-    rows = rows_in_words(provenance)
-    where = f", on average over {rows} rows" if rows else ""
-    first = ": the features that move it most come first" if len(groups) > 1 else ""
-    who = f"A {model}" if model != "function" else "A model"
-    what = output_of(groups[0][0]) if len(groups[0]) == 1 else "its predictions"
-    each = "each feature" if len(groups) > 1 else "one feature"
-    return f"{who} was asked how {each} moves {what}{where}{first}."
-
-
-def short_model(provenance: Mapping[str, Any]) -> str:
-    """The model without what was asked of it."""
-    return isolated(clean(provenance.get("model", "model"), LONGEST_FACT).partition(", ")[0])
-
-
-def add_partners(page: EffectPage, found: Mapping[tuple[str, str], str]) -> EffectPage:
-    """Say with whom spreads go, by the keys of feature and output, where no regions tell it."""
-
-    def with_partners(section: Section) -> tuple[EffectPart, ...]:
-        keys = [(section.key, output) for output in page.keys]
-        return tuple(
-            part if part.regions else replace(part, partners=found.get(key, ""))
-            for key, part in zip(keys, section.parts, strict=True)
-        )
-
-    return replace(page, features=tuple(replace(s, parts=with_partners(s)) for s in page.features))
-
-
-def with_choices(
-    page: EffectPage, effects: Sequence[Result], others: Sequence[Sequence[Result]]
-) -> EffectPage:
-    """Let readers change bins.
-
-    `others` holds the same effects with other bins, any number of times.
-    """
-    choices = map(collect_other_bins, effects, zip(*others, strict=True))
-    features = [
-        replace(one, parts=tuple(replace(part, choice=next(choices)) for part in one.parts))
-        for one in page.features
-    ]
-    return replace(page, features=tuple(features))
-
-
-def collect_other_bins(effect: Result, others: Sequence[Result]) -> tuple[OtherBins, ...]:
-    """Gather bins that differ from all before them, and the curves that follow from them."""
-    found: list[OtherBins] = []
-    seen = [effect.axis]
-    for other in others:
-        if any(np.array_equal(other.axis, axis) for axis in seen):
-            continue
-        seen.append(other.axis)
-        part = find_shown_part(other)
-        path = trace_along(other, part)
-        line = None
-        if other.stairs is None:  # that of a walked model is read off the model
-            line = make_chart_line(other, path, simplify_parts(path, part), part)
-        found.append(OtherBins(make_chart_bins(other, part), line))
-    return tuple(found)
-
-
-def make_feature(
-    group: Sequence[Result],
-    texts: Sequence[str],
-    largest: Mapping[str, float],
-    drawn: AbstractSet[tuple[str, str]],
-) -> Section:
-    """Gather what is said of one feature; `drawn` are those whose rows may be drawn, too."""
-    first = group[0]
-    parts = tuple(
-        make_effect_part(e, texts, largest[e.output], rows=(e.name, e.output) in drawn)
-        for e in group
-    )
-    name = clean(first.captions.feature(first.name))
-    return Section(name, first.name, first.column_kind, range_in_words(first), first.parts, parts)
-
-
-def make_effect_part(
-    effect: Result, texts: Sequence[str], largest: float, *, rows: bool
-) -> EffectPart:
-    """Gather what is said of one feature and output."""
-    if effect.regions is not None:  # features by what people read
-        regions = call_features(effect.regions, effect.captions)
-        effect = cast("Result", replace(cast("Any", effect), regions=regions))
-    shape = shape_of(effect, sampled=rows)
-    return EffectPart(
-        size=drop_size_rounding(effect.importance, largest),
-        error=drop_size_rounding(effect.importance_error, largest),
-        spread=drop_size_rounding(effect.typical_spread, largest),
-        spread_error=drop_size_rounding(effect.typical_spread_error, largest),
-        n_bins=effect.n_parts,
-        reading=describe_effect(effect, largest=largest),
-        notes=tuple(
-            texts.index(note)
-            for note in footnotes(effect)
-            if not (shape.sorted and note.kind == "order")  # which is not the order that is drawn
-        ),
-        shape=shape,
-        sparkline=write_sparkline_path(shape),
-        differs=unbroken(straight(clean(differs_by(effect.regions)))),
-        regions=regions_of(effect),
-    )
+# --- Words that all sections share
 
 
 def footnotes(effect: Result) -> list[Note]:
@@ -314,67 +109,24 @@ def footnotes(effect: Result) -> list[Note]:
     return [note for note in effect.notes if note.kind not in ("jump", "regions")]
 
 
-def range_in_words(effect: Result) -> str:
-    """Say between which values a feature lies; nothing for categories."""
-    if is_constant(effect):
-        return "one value"
-    if effect.column_kind == "categories":
-        return ""
-    low, high = reach(effect)
-    return f"from {at(effect, low)} to {with_unit(effect, high)}"
-
-
-def list_noted_features(text: str, groups: Sequence[Sequence[Result]]) -> str:
-    """List the features that have a note."""
-    some = [g[0] for g in groups if any(text in effect.notes for effect in g)]
-    names = [isolated(clean(one.captions.feature(one.name), 60)) for one in some]
-    return "all features" if len(names) == len(groups) > 1 else listed(names)
-
-
-def summarize_effect_page(
-    groups: Sequence[Sequence[Result]],
-    provenance: Mapping[str, Any],
-    explained: Mapping[str, float],
-    with_regions: Mapping[str, float],
-) -> tuple[tuple[str, str], ...]:
-    """Say what was explained, and how well; names and words."""
-    first = groups[0]
-    words = [clean(effect.captions.value_axis(effect.output), 60) for effect in first]
-    read = {effect.output: effect.captions.output(effect.output) for effect in first}
-    some = count_some(provenance, [group[0].name for group in groups])
-    of = " of these features" if some else ""
-    found = [
-        ("Model", provenance.get("model", "")),
-        ("Rows", rows_in_words(provenance)),
-        ("Features", some or f"{len(groups)}"),
-        ("Outputs" if len(words) > 1 else "Output", listed(words)),
-        (f"Explained by the curves{of}", describe_explained_shares(by_caption(explained, read))),
-        ("Explained with regions", describe_explained_shares(by_caption(with_regions, read))),
-    ]
-    return list_known(found)
-
-
-def by_caption(shares: Mapping[str, float], read: Mapping[str, str]) -> dict[str, float]:
-    """Shares by what people read for the outputs."""
-    return {read.get(output, output): share for output, share in shares.items()}
+def short_model(provenance: Mapping[str, Any]) -> str:
+    """The model without what was asked of it."""
+    return isolated(clean(provenance.get("model", "model"), LONGEST_FACT).partition(", ")[0])
 
 
 def list_known(found: Sequence[tuple[str, object]]) -> tuple[tuple[str, str], ...]:
     """Names and words of what is known; what is empty is left out."""
-    return tuple((name, clean(text, LONGEST_FACT)) for name, text in found if text)
+    return tuple((clean(name, 60), clean(text, LONGEST_FACT)) for name, text in found if text)
 
 
 def list_settings(
     method: str, provenance: Mapping[str, Any], bins: object = ""
 ) -> tuple[tuple[str, str], ...]:
     """Say how something was explained, when and with what; names and words."""
-    made = [("Made", created(provenance)), ("Versions", versions(provenance))]
-    return list_known([("Method", method), ("Bins", bins), *made])
-
-
-def created(provenance: Mapping[str, Any]) -> str:
-    """When it was made."""
-    return str(provenance.get("created", "")).replace("T", " ").replace("+00:00", " UTC")
+    made = str(provenance.get("created", "")).replace("T", " ").replace("+00:00", " UTC")
+    names = [name for name in ("rhale", "numpy") if name in provenance]
+    versions = ", ".join(f"{name} {provenance[name]}" for name in names)
+    return list_known([("Method", method), ("Bins", bins), ("Made", made), ("Versions", versions)])
 
 
 def rows_in_words(provenance: Mapping[str, Any]) -> str:
@@ -382,46 +134,19 @@ def rows_in_words(provenance: Mapping[str, Any]) -> str:
     rows = provenance.get("rows")
     if not isinstance(rows, int):
         return ""
-    of = provenance.get("rows_in_table", rows)
-    words = (
-        f"{rows:,}"
-        if rows == of
-        else f"{rows:,} of {of:,}, drawn with seed " + str(provenance.get("seed", "?"))
-    )
+    of, words = provenance.get("rows_in_table", rows), f"{rows:,}"
+    if rows != of:
+        words += f" of {of:,}, drawn with seed {provenance.get('seed', '?')}"
     return f"{words}, weighted" if provenance.get("weighted") else words
 
 
 def describe_explained_shares(explained: Mapping[str, float]) -> str:
-    """Say how much of the model the curves tell, for each output."""
+    """Say how much of the model the curves explain, for each output."""
     known = {clean(o, 60): share for o, share in explained.items() if math.isfinite(share)}
-    if not known:
-        return ""
+    shares = [f"{name} {format_report_number(100 * share)} %" for name, share in known.items()]
     if len(known) == 1:
-        return f"{format_report_number(100 * next(iter(known.values())))} % of the variance of the predictions"
-    shares = [f"{output} {format_report_number(100 * share)} %" for output, share in known.items()]
-    return f"{listed(shares)} of the variance of the predictions"
-
-
-def versions(provenance: Mapping[str, Any]) -> str:
-    """List the versions that are recorded."""
-    names = [name for name in ("rhale", "numpy") if name in provenance]
-    return ", ".join(f"{name} {provenance[name]}" for name in names)
-
-
-def write_effect_code(effects: Sequence[Result], provenance: Mapping[str, Any]) -> str:
-    """Write how to make the same again, from the arguments that were given."""
-    inside = write_arguments(read_arguments(provenance, "rhale"))
-    name = clean(effects[0].name, MAX_CHART_LEVEL_LETTERS)
-    key = (
-        repr(name) if len({e.output for e in effects}) == 1 else f"{name!r}, {effects[0].output!r}"
-    )
-    return (
-        f"import rhale  # version {clean(provenance.get('rhale', '?'), 40)}\n\n"
-        f"fx = rhale.explain(\n    model,\n    X,\n{inside})\n"
-        f"fx[{clean(key)}]  # the numbers of one effect\n"
-        "fx.to_frame()  # one row for each feature, output and bin\n"
-        'fx.report("effects.html")  # this page\n'
-    )
+        shares = [f"{format_report_number(100 * share)} %" for share in known.values()]
+    return f"{listed(shares)} of the variance of the predictions" if known else ""
 
 
 def read_arguments(provenance: Mapping[str, Any], method: str) -> dict[str, str]:
@@ -446,3 +171,158 @@ def drop_size_rounding(value: float, scale: float) -> float | None:
     if not math.isfinite(value):
         return None
     return float(value) if value > EFFECT_SIZE_ROUNDING * scale else 0.0
+
+
+# --- The page as one HTML file that loads nothing
+
+
+SCRIPTS = ("format.js", "page.js", "chart.js")
+SNIPPET = "window.vegaEmbed = vegaEmbed;"
+UNSAFE = {c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}  # in JSON within a script element
+PAGE_COLOURS = {
+    "effect": colours.EFFECT_COLOUR,
+    "spread": colours.SPREAD_COLOUR,
+    "mean": colours.UNCERTAINTY_COLOUR,
+    "count": colours.ROW_COUNT_COLOUR,
+    **dict(zip(("first", "second", "third", "fourth"), colours.REGION_COLOURS, strict=True)),
+    **dict(zip(("low", "middle", "high"), colours.THIRD_COLOURS, strict=True)),
+    "below": colours.BELOW_ZERO_COLOUR,
+    "zero": colours.AT_ZERO_COLOUR,
+    "above": colours.ABOVE_ZERO_COLOUR,
+    "strength": colours.STRENGTH_COLOUR,
+    "between": colours.BETWEEN_COLOUR,
+}
+PAGE_LINE_COLOURS = tuple(  # of several curves: on paper, and on a dark page
+    zip(
+        colours.SERIES_COLOURS,
+        ("#56b4e9", "#e68abb", "#e0b93c", "#f0f0f0", "#b79bff", "#c49a6c", "#8f9df0", "#a9b4bd"),
+        strict=True,
+    )
+)
+
+
+def render(page: Page) -> str:
+    """Write the page; without Vega where no section has charts."""
+    # Words of the user are escaped by the template, or are JSON that no browser takes for
+    # HTML. The policy of the page allows the three texts below by their hash and nothing
+    # else: neither other scripts, nor `eval`, nor anything from a network.
+    data, charts = dict[str, Any](), dict[str, Any]()
+    for section in page.sections:
+        data |= section.data()
+        charts |= section.charts()
+    kinds = [section.kind for section in page.sections]
+    texts = [read_template(name) for name in (*SCRIPTS, *(f"{kind}.js" for kind in kinds))]
+    script = "\n".join(['"use strict";', *texts, "start();"])
+    words = make_environment()
+    dashes = [" ".join(map(str, dash)) for dash in SERIES_DASHES]
+    looks = {"inks": PAGE_COLOURS, "looks": PAGE_LINE_COLOURS, "dashes": dashes}
+    style = words.get_template("style.css").render(looks)
+    libraries = bundle() if charts else ""
+    as_is = markup_class()  # texts of our own are not escaped
+    return str(
+        words.get_template("page.html").render(
+            page=page,
+            policy=policy([*([libraries] if libraries else []), script], [style]),
+            style=as_is(style),
+            data=as_is(as_json(data | {"charts": charts})),
+            libraries=as_is(pack_script(libraries)) if libraries else "",
+            script=as_is(script),
+        )
+    )
+
+
+@cache
+def make_environment() -> Any:
+    """Templates; all words are escaped."""
+    jinja2 = import_report_library("jinja2")
+    made = jinja2.Environment(
+        loader=jinja2.FunctionLoader(read_template),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "cut": clean,
+        "bar": bar_position,
+        "counted": lambda n, plural: f"{n} {plural if n != 1 else plural[:-1]}",
+        "breakable": with_breaks,
+        "shortened": shorten_middle,
+    }
+    return made
+
+
+@cache
+def read_template(name: str) -> str:
+    """Read a file of the folder `templates`."""
+    return files("rhale.report").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def with_breaks(name: str) -> Any:
+    r"""Let the lines of a long name end between its parts, and not inside a word.
+
+    Examples
+    --------
+    >>> str(with_breaks("a_<b>"))
+    'a_&lt;b&gt;'
+    >>> str(with_breaks("body_mass"))
+    'body_<wbr>mass'
+    """
+    return markup_class()("<wbr>").join(breakable(name))
+
+
+@cache
+def markup_class() -> Any:
+    """The class of texts that are not escaped, whose methods escape all others."""
+    return import_report_library("markupsafe").Markup
+
+
+def bar_position(value: float | None, largest: float) -> str:
+    """Where a number is on a bar of length 100."""
+    return f"{100 * (value or 0.0) / largest:.3g}" if largest > 0 else "0"
+
+
+def without_nothing(shape: dict[str, Any]) -> dict[str, Any]:
+    """Leave out what a shape does not have."""
+    return {name: value for name, value in shape.items() if value not in ((), "", None, False)}
+
+
+def as_json(value: Any) -> str:
+    r"""Write JSON that cannot end a script element, and that any parser takes."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return "".join(UNSAFE.get(letter, letter) for letter in text)
+
+
+@cache
+def bundle() -> str:
+    """Vega and its companions as one script."""
+    text: str = import_report_library("vl_convert").javascript_bundle(SNIPPET)
+    text = text.replace("\r\n", "\n").replace(
+        "\r", "\n"
+    )  # the hash is that of what a browser reads
+    return f'(() => {{"use strict";\n{text}\n}})();'  # short names stay inside
+
+
+@cache
+def pack_script(script: str) -> str:
+    """A script in less than half of its letters; the page unpacks it, and its policy knows its hash."""
+    return base64.b64encode(gzip.compress(script.encode(), mtime=0)).decode()
+
+
+def policy(scripts: list[str], styles: list[str]) -> str:
+    """Content-Security-Policy: these texts by their hash, and nothing else."""
+    return "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src {' '.join(map(fingerprint, scripts))}",
+            f"style-src {' '.join(map(fingerprint, styles))}",
+            "base-uri 'none'",
+            "form-action 'none'",
+        ]
+    )
+
+
+def fingerprint(text: str) -> str:
+    """Hash of an inline script or style, as a policy names it."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"

@@ -171,7 +171,7 @@ def listed(names: list[str], most: int = 6) -> str:
 
 
 N_SENTENCE_POINTS = 201
-MOST_STRETCHES = 4
+MOST_STRETCHES, MOST_TOLD_STRETCHES = 4, 2
 MAX_JUMPS_IN_TEXT = 3
 MIN_TURN_SHARE = 0.1  # of the range: smaller turns are no turns
 FLAT_EFFECT_SHARE = 0.02  # of the largest range among the features: less is hardly an effect
@@ -234,29 +234,32 @@ def flat_sentence(result: Result, largest: float) -> str:
     moves = f"moves by at most {most}" if size > 0 else "does not move"
     start = f"On average {output_of(result)} {moves} over the whole range"
     if size > FLAT_EFFECT_SHARE * largest > 0:
-        start += ", which chance alone could do"
+        start += ", which is not significant"
     if np.isfinite(spread) and spread > max(2 * result.importance, FLAT_EFFECT_SHARE * largest):
         typical = in_output_unit(result, format_report_number(spread, 2))
         return (
             f"{start}, but rows differ: typical spread {typical}. "
-            "The feature works together with others, in different directions."
+            "The feature interacts with others, in different directions."
         )
     return f"{start}, and rows hardly differ."
 
 
 def stretch_sentences(result: Result) -> tuple[str, ...]:
-    """One sentence for each stretch over which the curve rises or falls."""
+    """One sentence for each stretch over which the curve rises or falls; of many, the largest two."""
     x, values = curve_points(result)
     found: list[str] = []
-    for first, last in pairwise(turning_points(result)):
-        change = result.difference(x[first], x[last])
+    changes = [(i, j, result.difference(x[i], x[j])) for i, j in pairwise(turning_points(result))]
+    largest = sorted((abs(change.size) for *_, change in changes), reverse=True)
+    told = [one for one in changes if abs(one[2].size) in largest[:MOST_TOLD_STRETCHES]]
+    for first, last, change in told[:MOST_TOLD_STRETCHES]:
         verb = "rises" if change.size > 0 else "falls"
         who = output_of(result) if not found else "it"
         sentence = f"From {at(result, x[first])} to {with_unit(result, x[last])} {who} {verb} by "
         sentence += in_output_unit(result, plus_minus(abs(change.size), change.error))
         sentence += mostly(result, x[first : last + 1], values[first : last + 1])
         found.append(f"{sentence}{differ(change)}.")
-    return tuple(found)
+    more = ["Elsewhere it has smaller ups and downs."] if len(changes) > len(found) else []
+    return (*found, *more)
 
 
 def turning_points(result: Result) -> IntArray:
@@ -373,7 +376,7 @@ def differ(change: Difference) -> str:
     words = next(
         (words for limit, words in HETEROGENEITY_WORDS if share < limit), "rows differ a lot"
     )
-    return f"; {words}: spread of this change {format_report_number(change.spread, 2)}"
+    return f"; {words}"
 
 
 def output_of(result: Result) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,6 @@ from rhale.effects.result import is_constant
 from rhale.effects.support import find_shown_part, has_free_order
 from rhale.report.charts import (
     CHART_DOT_AREA,
-    CHART_WIDTH,
     CURVE_PANEL_HEIGHT,
     LABELS,
     LEVEL_HEIGHT,
@@ -20,20 +18,15 @@ from rhale.report.charts import (
     THIN,
     VALUE,
     ZOOM,
-    alt,
-    beside_panel,
-    data,
-    hover_band,
-    hover_line,
-    level_axis,
+    ChartPanel,
+    Spec,
+    layered,
     level_place,
-    missing_dot,
-    no_effect,
-    settled,
+    missing_marks,
+    stacked,
     strip_panel,
     to_vega,
     x_axis,
-    y_axis,
 )
 from rhale.report.numbers import (
     MAX_CHART_LEVEL_LETTERS,
@@ -228,91 +221,51 @@ REFIT_CHART_KINDS = {
 OWN_MODEL_CHART_DASH = [6, 3]  # of the user's model, so that a grey print still tells
 
 
-def compile_refit_charts(forms: set[str]) -> dict[str, Any]:
-    """Make the charts that a page of trainings needs."""
-    return {
-        REFIT_CHART_KINDS[form]: compile_refit_chart(form)
-        for form in sorted(forms & set(REFIT_CHART_KINDS))
-    }
+def compile_refit_charts(forms: set[str]) -> dict[str, Spec]:
+    """Make the charts that retrainings need."""
+    kinds = forms & set(REFIT_CHART_KINDS)
+    return {REFIT_CHART_KINDS[form]: compile_refit_chart(form) for form in sorted(kinds)}
 
 
 @cache
-def compile_refit_chart(form: str) -> dict[str, Any]:
+def compile_refit_chart(form: str) -> Spec:
     """Make one kind of chart, ready for Vega."""
     if form == "levels":
-        return to_vega(level_trainings_chart())
+        return to_vega(level_trainings_chart(), (LABELS, []))
     # Curves of trainings above, and where the rows are.
     scale = {"dates": "utc", "log": "log"}.get(form, "linear")
-    panels = [
-        trainings_panel(x_axis(scale, labels=False)),
-        strip_panel(x_axis(scale, labels=True)),
-    ]
-    return to_vega(
-        settled(
-            alt.vconcat(*panels, spacing=26, bounds="flush")
-            .resolve_scale(x="shared")
-            .add_params(alt.param(name=ZOOM, value=None))
-        )
-    )
+    curves = trainings_panel(x_axis(scale, labels=False))
+    return to_vega(stacked([curves, strip_panel(x_axis(scale, labels=True))], 26), (ZOOM, None))
 
 
-def trainings_panel(x: Any) -> Any:
+def trainings_panel(x: Spec) -> Spec:
     """The interval, single trainings, the user's model, the mean; dots where there are levels."""
-    y, band, dots, own = (
-        y_axis(VALUE),
-        data("band"),
-        data("dots"),
-        data("own"),
-    )
-    singles = data("trainings").mark_line(style="training-line", strokeWidth=THIN, clip=True)
-    ends = dots.mark_rule(style="between-rule", strokeWidth=3 * LINE, clip=True)
+    panel, width = ChartPanel(x, VALUE), 3 * LINE
+    each: Spec = {"on": {"detail": {"field": "k", "type": "nominal"}}}
     layers = [
-        no_effect(),
-        hover_band(x),
-        band.mark_area(style="between-area", clip=True).encode(x, y_axis("", "low"), y2="high"),
-        ends.encode(x, y_axis("", "low"), y2="high"),
-        singles.encode(x, y, detail="k:N"),
-        own.mark_line(
-            style="own-line", strokeWidth=LINE, strokeDash=OWN_MODEL_CHART_DASH, clip=True
-        ).encode(x, y),
-        data("line").mark_line(style="effect-line", strokeWidth=LINE, clip=True).encode(x, y),
-        dots.mark_point(
-            style="effect-dot", size=CHART_DOT_AREA, filled=True, opacity=1, clip=True
-        ).encode(x, y),
-        data("missing")
-        .mark_rule(style="between-rule", strokeWidth=3 * LINE)
-        .encode(y=y_axis("", "low"), y2="high", **beside_panel()),
-        *missing_dot(y),
-        hover_line(x),
+        *panel.behind(),
+        panel.marks("band", "area", "between-area", "low", "high"),
+        panel.rule("dots", "between-rule", "low", "high", width),
+        panel.line("trainings", "training-line", THIN, **each),
+        panel.line("own", "own-line", strokeDash=OWN_MODEL_CHART_DASH),
+        panel.line("line", "effect-line"),
+        panel.dots("dots", "effect-dot", filled=True),
+        *missing_marks(panel, ("between-rule", "low", "high", width)),
+        panel.here(),
     ]
-    return alt.layer(*layers).properties(width=CHART_WIDTH, height=CURVE_PANEL_HEIGHT)
+    return layered(layers, CURVE_PANEL_HEIGHT)
 
 
-def level_trainings_chart() -> Any:
+def level_trainings_chart() -> Spec:
     """Levels below one another: the mean as a dot, its interval, and a stroke for each training."""
-    x, y = level_axis(VALUE), level_place(labels=True)
-    dots, singles = data("dots"), data("trainings")
-    strokes = singles.mark_tick(style="training-tick", thickness=THIN, height=LEVEL_HEIGHT / 2)
-    own = data("own").mark_point(
-        style="own-dot", shape="diamond", size=2 * CHART_DOT_AREA, strokeWidth=LINE, opacity=1
-    )
+    panel = ChartPanel(level_place(labels=True), VALUE, is_levels=True)
+    own: Spec = {"shape": "diamond", "strokeWidth": LINE}
     layers = [
-        data("here").mark_rect(style="here-area").encode(y=y),
-        no_effect("x"),
-        dots.mark_rule(style="between-rule", strokeWidth=3 * LINE).encode(
-            level_axis("", "low"), y, x2="high"
-        ),
-        strokes.encode(x, y),
-        dots.transform_filter("!datum.m")
-        .mark_point(style="effect-dot", size=CHART_DOT_AREA, filled=True, opacity=1)
-        .encode(x, y),
-        dots.transform_filter("datum.m")
-        .mark_point(style="missing-dot", size=CHART_DOT_AREA, strokeWidth=LINE, opacity=1)
-        .encode(x, y),
-        own.encode(x, y),
+        *panel.behind(),
+        panel.rule("dots", "between-rule", "low", "high", 3 * LINE),
+        panel.marks("trainings", "tick", "training-tick", thickness=THIN, height=LEVEL_HEIGHT / 2),
+        panel.dots("dots", "effect-dot", where="!datum.m", filled=True),
+        panel.dots("dots", "missing-dot", where="datum.m", strokeWidth=LINE),
+        panel.dots("own", "own-dot", 2 * CHART_DOT_AREA, **own),
     ]
-    return settled(
-        alt.layer(*layers)
-        .properties(width=CHART_WIDTH, height=alt.Step(LEVEL_HEIGHT))
-        .add_params(alt.param(name=LABELS, value=[]))
-    )
+    return layered(layers, {"step": LEVEL_HEIGHT})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -19,20 +19,22 @@ from rhale.report.notebook import (
     folded_notes,
     write_curve_svg,
     write_paragraph,
-    write_sparkline_path,
 )
-from rhale.report.numbers import MAX_CHART_LEVEL_LETTERS
+from rhale.report.numbers import MAX_CHART_LEVEL_LETTERS, write_sparkline_path
 from rhale.report.page import (
-    EFFECT_METHODS,
     EFFECT_SIZE_ROUNDING,
     LONGEST_FACT,
+    METHODS_IN_WORDS,
     Footnote,
+    Page,
+    Section,
     drop_size_rounding,
     footnotes,
     list_known,
     list_settings,
     read_arguments,
     rows_in_words,
+    without_nothing,
     write_arguments,
 )
 from rhale.report.sentences import (
@@ -46,7 +48,12 @@ from rhale.report.sentences import (
     listed,
     unbroken,
 )
-from rhale.stability.charts import RefitShape, shape_of_refits, trace_refits
+from rhale.stability.charts import (
+    RefitShape,
+    compile_refit_charts,
+    shape_of_refits,
+    trace_refits,
+)
 from rhale.stability.refit_effect import (
     REPLICATION_LEVEL,
     RefitEffect,
@@ -60,7 +67,7 @@ if TYPE_CHECKING:
     from rhale.stability.result import Refits
 
 
-# --- What trainings say about one feature, in plain sentences: whether it comes back, and how large it is
+# --- What retrained models say about one feature: whether its effect is stable, and how large it is
 
 
 MAX_REFIT_NAME_LETTERS = 60
@@ -79,17 +86,17 @@ def count_stable_sentence(found: Sequence[str]) -> str:
     """Say how many features come back, told in words, and how many would by chance alone."""
     tested = [words for words in found if words != UNKNOWN_DASH]
     if not tested:
-        return "Whether features come back is not known: all trainings had the same rows."
+        return "Whether effects are stable is unknown: all models were trained on the same rows."
     n_back, n = tested.count(YES), len(tested)
-    sentence = f"{n_back} of {n} {'feature comes' if n == 1 else 'features come'} back"
+    sentence = f"{n_back} of {n} {'feature has' if n == 1 else 'features have'} a stable effect"
     if n < MIN_FEATURES_FOR_CHANCE:
         return f"{sentence}."
-    return f"{sentence}; if none of them did anything, chance would still let about {REPLICATION_LEVEL * n:.0f} come back."
+    return f"{sentence}; if no feature had an effect, about {REPLICATION_LEVEL * n:.0f} would still be called stable by chance."
 
 
 def tell_nothing(effect: RefitEffect) -> str:
     """Say that a feature moves nothing, but for rounding."""
-    return f"{isolated(clean(effect.captions.feature(effect.name), MAX_REFIT_NAME_LETTERS))} does nothing in any training."
+    return f"{isolated(clean(effect.captions.feature(effect.name), MAX_REFIT_NAME_LETTERS))} has no effect in any retrained model."
 
 
 def tell_refits(
@@ -101,27 +108,29 @@ def tell_refits(
     """
     name = isolated(clean(effect.captions.feature(effect.name), MAX_REFIT_NAME_LETTERS))
     if path is None:
-        return f"{name} has one value in these rows: no training can tell what it does."
+        return f"{name} has one value in these rows, so its effect cannot be measured."
     # Say how large the effect is, on average over trainings and in single ones.
     low, high = ends
     least, most = float(effect.importances.min()), float(effect.importances.max())
     sure = (
-        f", between {format_report_number(low)} and {format_report_number(high)} for the average of all such trainings (95 %)"
+        f", with a 95 % interval from {format_report_number(low)} to {format_report_number(high)} for the average of all such models"
         if math.isfinite(high)
         else ", without an interval"
     )
     sentences = [
         tell_replication(effect, name),
         (
-            f"Importance {format_report_number(effect.importance)}{sure}; "
-            f"single trainings gave {format_report_number(least)} to {format_report_number(most)}."
+            f"Its importance is {format_report_number(effect.importance)}{sure}; "
+            f"single models gave {format_report_number(least)} to {format_report_number(most)}."
         ),
     ]
     if not effect.p_value > REPLICATION_LEVEL:  # trainings share rows: they agree on chance, too
         sentences += describe_trend(effect, path) + describe_missing_values(effect)
     if alike:
         names = listed([isolated(clean(name, MAX_REFIT_NAME_LETTERS)) for name in alike])
-        sentences.append(f"It goes closely with {names}: a learner may take one for the other.")
+        sentences.append(
+            f"It is strongly correlated with {names}: a model may use one instead of the other."
+        )
     return unbroken(" ".join(sentences))
 
 
@@ -130,10 +139,12 @@ def tell_replication(effect: RefitEffect, name: str) -> str:
     chance = chance_in_words(effect.p_value)
     p = f"p\u00a0{chance}" if chance.startswith("<") else f"p\u00a0=\u00a0{chance}"
     if not math.isfinite(effect.p_value):
-        return f"Whether {name} comes back is not known: all trainings had the same rows."
+        return f"Whether the effect of {name} is stable is unknown: all models were trained on the same rows."
     if effect.comes_back:
-        return f"{name} comes back: the trainings agree better than chance would let them ({p})."
-    return f"{name} does not come back: chance may let trainings agree as well as these ({p})."
+        return (
+            f"The effect of {name} is stable: the retrained models agree more than by chance ({p})."
+        )
+    return f"The effect of {name} is not significant: retrained models can agree this well by chance ({p})."
 
 
 def describe_trend(effect: RefitEffect, path: RefitTrace) -> list[str]:
@@ -143,15 +154,15 @@ def describe_trend(effect: RefitEffect, path: RefitTrace) -> list[str]:
         return []
     least, most = int(np.nanargmin(path.curve)), int(np.nanargmax(path.curve))
     higher = path.curves[:, most] > path.curves[:, least]
-    some = f"{int(higher.sum())} of {effect.n_trainings} trainings"
+    some = f"{int(higher.sum())} of {effect.n_trainings} models"
     low, high = (at(effect.effects[0], float(path.x[i])) for i in (least, most))
     size = format_report_number(float(path.curve[most] - path.curve[least]))
     if effect.column_kind == "categories":
-        sentence = f"{high} is {size} above {low}, the lowest, on average, and above it in {some}."
+        sentence = f"On average {high}, the highest, is {size} above {low}, the lowest, and it is above it in {some}."
     elif least < most:
-        sentence = f"The mean curve rises by {size} from its lowest, at {low}, to its highest, at {high}, and so do {some}."
+        sentence = f"The mean curve rises by {size} from its lowest point, at {low}, to its highest, at {high}; {some} rise between these points, too."
     else:
-        sentence = f"The mean curve falls by {size} from its highest, at {high}, to its lowest, at {low}, and so do {some}."
+        sentence = f"The mean curve falls by {size} from its highest point, at {high}, to its lowest, at {low}; {some} fall between these points, too."
     return [sentence]
 
 
@@ -165,7 +176,7 @@ def describe_missing_values(effect: RefitEffect) -> list[str]:
         if math.isfinite(found.low)
         else ""
     )
-    return [f"Without a value the mean is {format_report_number(found.curve)}{sure}."]
+    return [f"For rows without a value the mean is {format_report_number(found.curve)}{sure}."]
 
 
 MAX_REFIT_PAIR_ROWS = 30  # in their table
@@ -203,6 +214,18 @@ class RefitRow:
     sparkline: str = ""
     notes: tuple[int, ...] = ()
 
+    def size_in_words(self, largest: float) -> str:
+        """Importance or strength, and the interval of its mean over retrainings."""
+        size = fixed_or_dash(self.size, largest, REFIT_TABLE_DIGITS)
+        if self.low is None or self.high is None:
+            return size
+        ends = (fixed(end, largest, REFIT_TABLE_DIGITS) for end in (self.low, self.high))
+        return f"{size} [" + ",\u00a0".join(ends) + "]"
+
+    def corrected_in_words(self, largest: float) -> str:
+        """The same without what agrees by chance."""
+        return fixed_or_dash(self.replicated, largest, REFIT_TABLE_DIGITS)
+
 
 @dataclass(frozen=True)
 class RefitPart:
@@ -233,18 +256,14 @@ class RefitOutput:
 
 
 @dataclass(frozen=True)
-class RefitPage:
-    """Everything that the page of refits says."""
+class StabilitySection(Section):
+    """What was trained, which effects are stable, and the curves of all retrained models."""
 
-    title: str
-    lead: str
-    facts: tuple[tuple[str, str], ...]
-    settings: tuple[tuple[str, str], ...]
+    kind: ClassVar[str] = "stability"
     trained: str
     outputs: tuple[RefitOutput, ...]
-    notes: tuple[Footnote, ...]
-    code: str
     has_intervals: bool
+    has_notes: bool
 
     @property
     def has_rules(self) -> bool:
@@ -261,12 +280,19 @@ class RefitPage:
         """Whether the user's own model is drawn."""
         return any(part.shape.own for output in self.outputs for part in output.parts)
 
+    def data(self) -> dict[str, Any]:
+        """Numbers of the curves, by output; a brief section has no charts."""
+        shapes = [[without_nothing(asdict(p.shape)) for p in one.parts] for one in self.outputs]
+        return {} if self.brief else {"trainings": shapes}
 
-def make_refit_page(table: Refits, title: str | None = None) -> RefitPage:
+    def charts(self) -> dict[str, Any]:
+        """Kinds of charts of its curves."""
+        shapes = [] if self.brief else [p.shape for one in self.outputs for p in one.parts]
+        return compile_refit_charts({"log" if one.log else one.form for one in shapes})
+
+
+def make_refit_page(table: Refits, title: str | None = None) -> Page:
     """Gather what a page of refits shows."""
-    first = table.explanations[0]
-    alike = find_correlated(first.features, first.sample_x, first.sample_weight)
-    notes = collect_refit_notes(table)
     learner = isolated(clean(table.provenance.get("learner", "model"), LONGEST_FACT))
     n = table.overlap.n_trainings
     provenance, method = table.provenance, str(table.provenance.get("method", ""))
@@ -276,22 +302,35 @@ def make_refit_page(table: Refits, title: str | None = None) -> RefitPage:
     words = [clean(table.captions.value_axis(output), 60) for output in table.outputs]
     found = [
         ("Learner", provenance.get("learner", "")),
-        ("Trainings", f"{table.overlap.n_trainings}, {scheme}{failed}"),
-        ("Rows of a training", train_sizes(table) if table.overlap.n_rows else ""),
+        ("Retrainings", f"{table.overlap.n_trainings}, {scheme}{failed}"),
+        ("Rows of each retraining", train_sizes(table) if table.overlap.n_rows else ""),
         ("Explained on", f"{rows_in_words(provenance)} rows"),
         ("Features", f"{len({effect.name for effect in table.effects})}"),
         ("Outputs" if len(words) > 1 else "Output", listed(words)),
     ]
-    return RefitPage(
-        title=clean(title or "What would come back if the model were trained again"),
-        lead=f"A {learner} was trained {n} times: what all trainings agree on would come back.",
+    return Page(
+        title=clean(title or "Which effects are stable when the model is trained again"),
+        lead=f"A {learner} was trained {n} times. Effects that all {n} models share are stable; the others may be chance.",
         facts=list_known(found),
-        settings=list_settings(EFFECT_METHODS.get(method, method), provenance),
+        settings=list_settings(METHODS_IN_WORDS.get(method, method), provenance),
+        notes=tuple(collect_refit_notes(table)),
+        sections=(make_stability_section(table),),
+    )
+
+
+def make_stability_section(table: Refits, *, brief: bool = False) -> StabilitySection:
+    """Gather what is shown of refits; a brief section is one of several."""
+    first = table.explanations[0]
+    alike = find_correlated(first.features, first.sample_x, first.sample_weight)
+    notes = collect_refit_notes(table)
+    return StabilitySection(
+        "Stability (retraining)",
+        write_refit_code(table),
+        brief,
         trained=trained_in_words(table),
         outputs=tuple(make_refit_output(table, output, alike, notes) for output in table.outputs),
-        notes=tuple(notes),
-        code=write_refit_code(table),
         has_intervals=math.isfinite(table.overlap.factor),
+        has_notes=bool(notes) and not brief,
     )
 
 
@@ -340,20 +379,37 @@ def make_refit_part(
 
 
 def effect_row(effect: RefitEffect, ends: tuple[float, float], scale: float) -> RefitRow:
-    """One feature as a row, with the interval of its importance.
+    """One feature as a row, with the interval of its importance; `scale` is the largest one."""
+    return make_refit_row((spoken_name(effect),), effect, effect.importance, ends, scale)
 
-    What is but rounding of the largest importance, `scale`, is zero, and does not come back.
-    """
-    if drop_size_rounding(effect.importance, scale) == 0:
-        return nothing_row((spoken_name(effect),), effect)
+
+def pair_row(pair: RefitPair, scale: float) -> RefitRow:
+    """One pair as a row."""
+    names = tuple(clean(pair.captions.feature(name)) for name in pair.names)
+    return make_refit_row(names, pair, pair.strength, pair.strength_ci(), scale)
+
+
+def make_refit_row(
+    names: tuple[str, ...],
+    found: RefitEffect | RefitPair,
+    size: float,
+    ends: tuple[float, float],
+    scale: float,
+) -> RefitRow:
+    """One row; what is but rounding of `scale` is zero, and its p means nothing."""
+    if drop_size_rounding(size, scale) == 0:
+        is_known = math.isfinite(found.p_value)
+        none = 0.0 if is_known else None
+        verdict = NO if is_known else UNKNOWN_DASH
+        return RefitRow(names, 0.0, none, none, none, UNKNOWN_DASH, verdict)
     return RefitRow(
-        (spoken_name(effect),),
-        drop_size_rounding(effect.importance, 0.0),
+        names,
+        drop_size_rounding(size, 0.0),
         drop_size_rounding(ends[0], 0.0),
         drop_size_rounding(ends[1], 0.0),
-        drop_size_rounding(effect.replicated, 0.0),
-        p=chance_in_words(effect.p_value),
-        comes_back=comes_back_in_words(effect),
+        drop_size_rounding(found.replicated, 0.0),
+        p=chance_in_words(found.p_value),
+        comes_back=comes_back_in_words(found),
     )
 
 
@@ -362,50 +418,9 @@ def spoken_name(effect: RefitEffect) -> str:
     return clean(effect.captions.feature(effect.name))
 
 
-def pair_row(pair: RefitPair, scale: float) -> RefitRow:
-    """One pair as a row."""
-    names = tuple(clean(pair.captions.feature(name)) for name in pair.names)
-    if drop_size_rounding(pair.strength, scale) == 0:
-        return nothing_row(names, pair)
-    low, high = pair.strength_ci()
-    return RefitRow(
-        names,
-        drop_size_rounding(pair.strength, 0.0),
-        drop_size_rounding(low, 0.0),
-        drop_size_rounding(high, 0.0),
-        drop_size_rounding(pair.replicated, 0.0),
-        p=chance_in_words(pair.p_value),
-        comes_back=comes_back_in_words(pair),
-    )
-
-
-def nothing_row(names: tuple[str, ...], found: RefitEffect | RefitPair) -> RefitRow:
-    """A row of zeros; p of what is but rounding tells nothing."""
-    is_known = math.isfinite(found.p_value)
-    none = 0.0 if is_known else None
-    return RefitRow(names, 0.0, none, none, none, UNKNOWN_DASH, NO if is_known else UNKNOWN_DASH)
-
-
 def end_of_bars(rows: Sequence[RefitRow]) -> float:
     """The largest number that bars have to reach."""
     return max((row.high or row.size or 0.0 for row in rows), default=0.0)
-
-
-def size_with_interval(row: RefitRow, largest: float) -> str:
-    r"""Importance or strength, and between what its mean over trainings is."""
-    size = fixed_or_dash(row.size, largest, REFIT_TABLE_DIGITS)
-    if row.low is None or row.high is None:
-        return size
-    low, high = (
-        fixed(row.low, largest, REFIT_TABLE_DIGITS),
-        fixed(row.high, largest, REFIT_TABLE_DIGITS),
-    )
-    return f"{size} [{low},\u00a0{high}]"
-
-
-def replicated_in_words(row: RefitRow, largest: float) -> str:
-    """What trainings agree on."""
-    return fixed_or_dash(row.replicated, largest, REFIT_TABLE_DIGITS)
 
 
 def collect_refit_notes(table: Refits) -> list[Footnote]:
@@ -441,17 +456,17 @@ def trained_in_words(table: Refits) -> str:
     scheme, n_trainings = str(table.provenance.get("scheme", "")), table.overlap.n_trainings
     how = REFIT_SCHEME_TEXTS.get(scheme, clean(scheme, LONGEST_SCHEME))
     if not table.overlap.n_rows:
-        sentence = f"{n_trainings} models ({learner}) were given, each trained on data of its own."
+        sentence = f"{n_trainings} models ({learner}) were given, each trained on its own data."
     elif scheme == PREFITTED_SCHEME:
-        sentence = f"{n_trainings} models ({learner}) were given, and the rows that each was trained on ({train_sizes(table)})."
+        sentence = f"{n_trainings} models ({learner}) were given, with the rows that each was trained on ({train_sizes(table)})."
     else:
         sentence = (
             f"{learner} was trained {n_trainings} times, each time {how} ({train_sizes(table)})."
         )
     where = "with the same bins" if table.effects[0].quantity == "effect" else "at the same places"
     return (
-        f"{sentence} Every training was explained on the same {rows_in_words(table.provenance)} rows, "
-        f"{where}, so that curves differ by what was learned and by nothing else."
+        f"{sentence} All models were explained on the same {rows_in_words(table.provenance)} rows, "
+        f"{where}, so that curves differ only by what was learned."
     )
 
 

@@ -468,10 +468,10 @@ class Refits:
         True
         >>> folder.cleanup()
         """
-        from rhale.report.render import render_refits
+        from rhale.report.page import render
         from rhale.stability.report import make_refit_page
 
-        write_text(path, render_refits(make_refit_page(self, title)))
+        write_text(path, render(make_refit_page(self, title)))
         return Path(path)
 
     def save(self, path: str | PathLike[str]) -> None:

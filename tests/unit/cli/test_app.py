@@ -87,7 +87,7 @@ def test_a_file_of_another_program_is_one_line(saved, capsys):
 
 
 def test_a_report_stands_beside_its_numbers(saved):
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     assert ended("report", "one.json") == 0
     assert (saved / "one.html").stat().st_size > 1000
 
@@ -141,11 +141,11 @@ def test_cells_that_a_spreadsheet_would_run_are_texts(tmp_path, monkeypatch):
 
 
 def test_a_report_of_interactions_stands_beside_their_numbers(saved):
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     x = np.random.default_rng(0).uniform(-1, 1, (300, 2))
     rhale.interactions(lambda r: r[:, 0] * r[:, 1], x, pairs="all").save("pairs.json")
     assert ended("report", "pairs.json") == 0
-    assert "Which features work together" in (saved / "pairs.html").read_text(encoding="utf-8")
+    assert "Which features interact" in (saved / "pairs.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.usefixtures("saved")

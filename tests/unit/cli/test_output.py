@@ -216,7 +216,7 @@ def test_pairs_can_be_piped_as_json(capsys):
 
 
 def test_numbers_and_page_of_pairs_are_written_where_they_are_asked_for(tmp_path, capsys):
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     numbers, page = tmp_path / "ix.json", tmp_path / "ix.html"
     ix = paired()
     write_interactions(ix, Destinations(page, str(numbers), None))

@@ -41,7 +41,7 @@ def test_the_table_on_screen_is_that_of_python(capsys):
 
 
 def test_the_ending_says_what_is_written(files, tmp_path, capsys):
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     cx = read_files(files, None, None)
     names = ("c.html", "c.csv", "c.json", "c.png")
     write_all(cx, [tmp_path / name for name in names], NOWHERE, "A title")

@@ -2,10 +2,11 @@ import json
 
 import pytest
 
-pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
 
-from rhale.comparison.charts import COMPARE_DASHES, compile_compare_charts
+from rhale.comparison.charts import compile_compare_charts
 from rhale.output import colours
+from rhale.report.charts import SERIES_DASHES
 
 
 def test_charts_are_made_for_what_a_page_shows():
@@ -21,4 +22,4 @@ def test_every_explanation_has_marks_of_its_own():
         assert f"look{k}-line" in text
         assert f"look{k}-rows" in text
     assert "look3-line" not in text
-    assert len(COMPARE_DASHES) == len(colours.SERIES_COLOURS)
+    assert len(SERIES_DASHES) == len(colours.SERIES_COLOURS)

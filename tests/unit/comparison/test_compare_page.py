@@ -8,7 +8,7 @@ def test_the_page_says_what_was_compared():
     assert page.title == "new compared with old"
     assert dict(page.facts)["Zero"] == "on average over the rows of old"
     assert [part.name for part in page.outputs[0].parts] == ["x1", "x0"]
-    assert "cx = rhale.compare({\n    'old': fx1,\n    'new': fx2,\n})" in page.code
+    assert "cx = rhale.compare({\n    'old': fx1,\n    'new': fx2,\n})" in page.sections[0].code
 
 
 def test_rows_of_the_table_have_the_numbers_of_the_comparison():
@@ -19,9 +19,14 @@ def test_rows_of_the_table_have_the_numbers_of_the_comparison():
     assert row.moved is False
 
 
-def test_a_difference_that_is_none_has_a_flat_picture():
-    row = make_compare_page(straight()).outputs[0].parts[1].rows[0]
-    assert len({point.split()[1] for point in row.sparkline[1:].split("L")}) == 1
+def test_a_difference_that_is_small_looks_small_beside_the_largest():
+    large, small = (part.rows[0] for part in make_compare_page(straight()).outputs[0].parts)
+    spans = []
+    for row in (large, small):
+        heights = [float(point.split()[1]) for point in row.sparkline[1:].split("L")]
+        spans.append(max(heights) - min(heights))
+    assert spans[0] > 10
+    assert spans[1] < 2
 
 
 def test_notes_and_unknown_numbers_are_there():

@@ -131,8 +131,8 @@ def test_pictures_of_all_features_and_of_one():
 
 
 def test_the_page_is_one_file(tmp_path):
-    pytest.importorskip("altair")
+    pytest.importorskip("vl_convert")
     path = straight().report(tmp_path / "c.html", title="Champion")
     text = path.read_text(encoding="utf-8")
     assert '<h1 dir="auto">Champion</h1>' in text
-    assert "Curves differ in 1 of 2 features" in text
+    assert "Effects differ in 1 of 2 features" in text

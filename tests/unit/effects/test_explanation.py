@@ -14,7 +14,7 @@ from rhale.effects.effect import Effect
 from rhale.effects.profile import Profile
 from rhale.effects.result import heights
 from rhale.errors import BadSettingError, ReadOnlyError, UnknownFeatureError, UnknownOutputError
-from rhale.report.page import make_page
+from rhale.report.effects import make_page
 from rhale.settings import partition_for
 
 pd = pytest.importorskip("pandas")

@@ -11,7 +11,7 @@ from rhale.output.labels import Captions
 from rhale.output.number_format import write_share
 from rhale.output.text import aligned, shorten_name, text_width
 from rhale.regions.result import Group, Groups, Partner
-from rhale.report.page import make_page
+from rhale.report.effects import make_page
 
 ROWS = np.stack(np.meshgrid(*[np.linspace(-1, 1, 9)] * 3), axis=-1).reshape(-1, 3)
 TABLE = np.random.default_rng(0).normal(size=(200, 3))

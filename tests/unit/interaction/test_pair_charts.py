@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
 pytest.importorskip("vl_convert")
 
 from rhale.interaction.charts import MAP, compile_map, compile_pair_charts

@@ -9,10 +9,8 @@ from rhale.interaction.pair_effect import CORRELATED_NOTE_KIND, PairIndex
 from rhale.interaction.report import (
     MAX_PAIR_MATRIX_FEATURES,
     MAX_RANKING_ROWS,
-    PairPage,
     format_variance_percent,
     make_pair_page,
-    strength_in_words,
 )
 from rhale.interaction.result import Interactions
 from rhale.output.note import Note
@@ -95,7 +93,7 @@ def test_many_features_are_cut_and_counted():
 def test_numbers_alone_have_no_charts_and_a_meaning_of_their_own(method, words):
     page = make_pair_page(indices(4, method))
     assert page.outputs[0].pairs == ()
-    assert words in page.meaning
+    assert words in page.sections[0].meaning
 
 
 def test_every_output_has_its_own_ranking():
@@ -104,13 +102,13 @@ def test_every_output_has_its_own_ranking():
     page = make_pair_page(make_interactions(functions, rows, ["x", "y", "z"]))
     assert [output.name for output in page.outputs] == ["a", "b"]
     assert [output.ranking[0].names for output in page.outputs] == [("x", "y"), ("y", "z")]
-    assert "ix['x', 'y', 'a']" in page.code
+    assert "ix['x', 'y', 'a']" in page.sections[0].code
 
 
 def test_shares_of_pairs_are_told_together():
     ix = with_levels()
     together = 100 * sum(pair.share for pair in ix)
-    told = dict(make_pair_page(ix).facts)["Shares of all these pairs together"]
+    told = dict(make_pair_page(ix).facts)["Sum of the shares of these pairs"]
     assert float(told.split()[0]) == pytest.approx(together, rel=1e-2)
 
 
@@ -131,7 +129,7 @@ def test_the_code_of_the_page_is_python_and_asks_the_same():
     asked = {"pairs": "[('age', 'income')]", "n_rows": "100"}
     ix = three_numbers()
     ix = replace(ix, provenance={**ix.provenance, "asked": asked})
-    code = make_pair_page(ix).code
+    code = make_pair_page(ix).sections[0].code
     compile(code, "page", "exec")
     assert "rhale.interactions(" in code
     assert "pairs=[('age', 'income')],\n    n_rows=100," in code
@@ -139,15 +137,14 @@ def test_the_code_of_the_page_is_python_and_asks_the_same():
 
 def test_a_page_holds_plain_values():
     page = make_pair_page(three_numbers(), "A title")
-    assert isinstance(page, PairPage)
     assert page.title == "A title"
-    assert make_pair_page(three_numbers()).title == "Which features work together"
+    assert make_pair_page(three_numbers()).title == "Which features interact"
 
 
 def test_small_numbers_are_told_as_such():
     assert format_variance_percent(None) == UNKNOWN_DASH
     row = make_pair_page(indices(3)).outputs[0].ranking[0]
-    assert strength_in_words(row, 3.0) == "3.000"
+    assert row.strength_in_words(3.0) == "3.000"
 
 
 def test_partial_dependence_is_drawn_without_errors_and_claims_nothing():
@@ -155,10 +152,10 @@ def test_partial_dependence_is_drawn_without_errors_and_claims_nothing():
     pdp = rhale.interactions(lambda r: r[:, 0] * r[:, 1], rows, pairs=[(0, 1)], method="pdp")
     page = make_pair_page(pdp)
     (part,) = page.outputs[0].pairs
-    assert part.reading.startswith("Partial dependence comes without errors")
+    assert part.reading.startswith("Partial dependence comes without standard errors")
     assert {half for line in part.lines.lines for half in line.path.half} == {None}
     assert sum(height is not None for height in part.map.heights) == pdp.pairs[0].measured.sum()
-    assert "far from the rows" in page.meaning
+    assert "far from the rows" in page.sections[0].meaning
 
 
 def test_pairs_that_one_model_cannot_rank_are_marked():

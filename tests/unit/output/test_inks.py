@@ -3,7 +3,7 @@ from rhale.output import colours
 
 def test_pictures_and_pages_have_the_same_colours():
     from rhale.plots import style
-    from rhale.report.render import PAGE_COLOURS
+    from rhale.report.page import PAGE_COLOURS
 
     drawn = (style.EFFECT, style.SPREAD, style.UNCERTAINTY, style.COUNT)
     pairs = (

@@ -26,7 +26,7 @@ def test_one_region_is_told_and_not_drawn():
         "x", "y", "none", "rows hardly differ", (Region("all rows", 401, 1.0, whole),)
     )
     found = regions_of(replace(whole, regions=tree))
-    assert found.reading == "No regions: rows hardly differ."
+    assert found.reading == "No groups found: rows hardly differ."
     assert (found.lines, found.rows) == ((), ())
 
 
@@ -139,7 +139,7 @@ def test_steps_are_drawn_with_few_points_and_smooth_too():
 def test_partners_that_chance_could_make_are_left_out():
     told = (Partner("a", 0.6, 0.02), Partner("b", 0.02, 0.02), Partner("c", 0.004, 0.001))
     tree = RegionTree("x", "y", "none", "", (), partners=told)
-    assert partners_in_words(tree) == "The spread goes with a 60 ± 2 %."
+    assert partners_in_words(tree) == "Spread accounted for by single features: a 60 ± 2 %."
     assert partners_in_words(replace(tree, partners=told[1:])) == ""
     many = tuple(Partner(f"p{i}", 0.08, 0.01) for i in range(10))
     assert partners_in_words(replace(tree, partners=many)).endswith("p4 8 ± 1 % and 5 more.")

@@ -117,7 +117,7 @@ def test_what_chance_could_make_is_not_told_as_a_difference():
     slopes = {name: 1.0 + rng.normal(0, 5, 401) for name in ("a", "b")}
     effect = divide(X, slopes, bins=1, state="given", share=0.01, standard_error=0.02)
     told = tell_regions(effect)
-    assert told.startswith("The groups differ in the effect of age by no more than chance could")
+    assert told.startswith("The effect of age does not differ significantly between the groups")
     found = tell_regions(divide(X, slopes, bins=1, **SHARE))
     assert found == (
         "The effect of age differs between 2 regions in its shape; "
@@ -136,7 +136,7 @@ def test_regions_of_a_common_tree_that_differ_in_nothing_are_told_so():
     """One tree for all features: it says nothing about some of them."""
     effect = divide(X, {"a": 1.0, "b": 1.0}, share=0.001, standard_error=0.002)
     assert tell_regions(effect) == (
-        "The regions differ in the effect of age by no more than chance could make."
+        "The effect of age does not differ significantly between the regions."
     )
 
 
@@ -146,7 +146,7 @@ def test_regions_that_are_not_compared_are_counted():
     few = tuple(replace(region, count=29, share_of_rows=0.01) for region in tree.regions[2:])
     told = tell_regions(replace(effect, regions=replace(tree, regions=tree.regions[:2] + few)))
     assert told.startswith("Where b the effect of age is about 3 times that where a (")
-    assert told.endswith(" 2 regions are not compared: too few rows, or on another stretch.")
+    assert told.endswith(" 2 regions are not compared, for too few rows or no range in common.")
 
 
 def test_an_unclear_region_is_left_open():
@@ -155,7 +155,7 @@ def test_an_unclear_region_is_left_open():
     noisy -= noisy.mean()
     told = tell_regions(divide(X, {"a": 9.0, "b": noisy - 0.5}, bins=1, **SHARE))
     assert "rises by 90 where a" in told
-    assert "where b these rows do not tell which way it goes; this explains" in told
+    assert "the direction is unclear where b; this explains" in told
 
 
 def test_regions_are_compared_where_all_have_rows():
@@ -176,7 +176,7 @@ def test_regions_without_a_common_stretch_are_not_compared():
     tree = RegionTree("age", "y0", "given", "", regions, share=0.3, standard_error=0.01)
     whole = rhale.effect(X, np.ones(401), name="age")
     assert tell_regions(replace(whole, regions=tree)) == (
-        "The groups have no stretch of age in common to compare. They explain 30 ± 1 % of the spread."
+        "The groups cannot be compared: they have no range of age in common. They explain 30 ± 1 % of the spread."
     )
 
 
@@ -248,8 +248,8 @@ def test_what_is_doubtful_is_a_hint():
     tree = RegionTree("age", "y0", "doubtful", "no larger than steps", one, share=0.2)
     tree = replace(tree, doubtful=(Split(0, "x4", 4, 0.5),))
     assert tell_regions(replace(whole, regions=tree)) == (
-        "There are hints that the effect of age differs by x4, but no larger than the steps of the "
-        "model."
+        "The effect of age may differ by x4, but the steps of this model can give as much by chance: "
+        "treat it as a hint."
     )
 
 
@@ -257,7 +257,7 @@ def test_where_nothing_was_found_the_reason_is_told():
     whole = rhale.effect(X, np.ones(401), name="age")
     one = (Region("all rows", 401, 1.0, whole),)
     tree = RegionTree("age", "y0", "none", "rows hardly differ", one)
-    assert tell_regions(replace(whole, regions=tree)) == "No regions: rows hardly differ."
+    assert tell_regions(replace(whole, regions=tree)) == "No groups found: rows hardly differ."
     assert tell_regions(whole) == ""
 
 

@@ -13,7 +13,14 @@ from rhale.effects.staircase import Jump, Staircase
 from rhale.effects.table import Missing
 from rhale.output.labels import Captions
 from rhale.output.note import Note
-from rhale.report.numbers import MAX_CURVE_POINTS, TOLERANCE, round_for_chart, shape_of, simplify
+from rhale.report.numbers import (
+    MAX_CURVE_POINTS,
+    TOLERANCE,
+    round_for_chart,
+    shape_of,
+    simplify,
+    thin,
+)
 
 X = np.linspace(0.0, 10.0, 401)
 
@@ -314,3 +321,10 @@ def test_ordinary_features_have_no_part_that_is_shown_first():
     x = np.random.default_rng(0).normal(size=1_000)
     shape = shape_of(rhale.effect(x, np.cos(x)))
     assert (shape.shown, shape.beyond) == ((), "")
+
+
+@pytest.mark.filterwarnings("error")
+def test_three_points_of_one_jump_divide_by_nothing():
+    """At 1 the line goes from 0 over 2 to 5: places that are the same are no stretch."""
+    x = np.array([0.0, 1.0, 1.0, 1.0, 2.0])
+    assert thin(x, np.array([[0.0, 0.0, 2.0, 5.0, 5.0]])).tolist() == [0, 1, 2, 3, 4]

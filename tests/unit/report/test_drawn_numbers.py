@@ -11,13 +11,12 @@ from tests.unit.conftest import make
 
 import rhale
 from rhale.effects.table import Missing
-from rhale.report.page import make_page
+from rhale.report.effects import make_page
 
 pytest.importorskip("jinja2")
-pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
-from rhale.report import render
+from rhale.report import page as render
 
 DAY = 86_400_000.0  # milliseconds
 SECONDS = {"": 1.0, "s": 1.0, "min": 60.0, "h": 3_600.0, "d": 86_400.0}

@@ -14,9 +14,9 @@ def test_a_library_that_is_there_is_given():
 
 
 def test_a_missing_library_is_named_with_the_way_to_install_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "altair", None)
-    with pytest.raises(MissingExtraError, match=r"needs altair.*pip install 'rhale\[report\]'"):
-        import_report_library("altair")
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    with pytest.raises(MissingExtraError, match=r"needs vl_convert.*pip install 'rhale\[report\]'"):
+        import_report_library("vl_convert")
 
 
 def test_the_reason_stays_behind_the_sentence():

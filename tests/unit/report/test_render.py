@@ -1,3 +1,6 @@
+import base64
+import gzip
+import hashlib
 import json
 import re
 from dataclasses import replace
@@ -7,18 +10,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.unit.conftest import divide
+from tests.unit.report.test_page import with_features
 
 import rhale
 from rhale.regions.result import Partner
+from rhale.report.effects import make_page
 from rhale.report.numbers import Line
-from rhale.report.page import make_page
 from rhale.report.sentences import clean
 
 pytest.importorskip("jinja2")
-pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
-from rhale.report import render
+from rhale.report import page as render
 
 X = np.linspace(0.0, 10.0, 401)
 
@@ -152,12 +155,12 @@ def test_a_page_of_curves_without_steps_has_no_switch(fx):
 
 def test_a_page_with_steps_has_a_switch_and_both_curves(stepped):
     page = make_page([stepped], {"method": "rhale"})
-    (feature,) = page.features
+    (feature,) = page.sections[0].features
     (part,) = feature.parts
     both = replace(
         part, shape=replace(part.shape, smooth=Line((0, 4), (0, 1), (0, 0), (0, 1), (0, 1)))
     )
-    text = render.render(replace(page, features=(replace(feature, parts=(both,)),)))
+    text = render.render(with_features(page, [replace(feature, parts=(both,))]))
     assert '<select id="curve"' in text
     assert "moves in steps" in text
     assert '"smooth":{"x":[0,4],"y":[0,1],' in text
@@ -251,14 +254,17 @@ def test_settings_stand_at_the_end_and_importance_is_called_so(html):
 
 def test_the_typical_spread_has_its_error_in_both_places(fx, html):
     page = make_page(fx.effects, fx.provenance)
-    part, largest = page.features[0].parts[1], page.features[0].parts[1].size
-    told = render.spread_in_words(part, largest)
+    part, largest = (
+        page.sections[0].features[0].parts[1],
+        page.sections[0].features[0].parts[1].size,
+    )
+    told = part.spread_in_words(largest)
     assert re.fullmatch(r"[\d.]+ ± [\d.]+", told)
-    assert "±" not in render.spread_in_words(replace(part, spread_error=None), largest)
-    assert "±" not in render.spread_in_words(replace(part, spread=0.0, spread_error=0.0), largest)
+    assert "±" not in replace(part, spread_error=None).spread_in_words(largest)
+    assert "±" not in replace(part, spread=0.0, spread_error=0.0).spread_in_words(largest)
     shown = [
-        render.spread_in_words(one.parts[0], page.features[0].parts[0].size)
-        for one in page.features
+        one.parts[0].spread_in_words(page.sections[0].features[0].parts[0].size)
+        for one in page.sections[0].features
     ]
     for words in shown:
         assert html.count(f">{words}<") >= 2  # ranking and section
@@ -275,5 +281,39 @@ def test_rows_have_a_switch_that_is_off_where_they_were_kept(html):
 
 
 def test_the_page_says_what_the_spread_is(html):
-    assert "how far the curves of single rows lie apart, each centred by itself" in html
-    assert "measured by moving rows to values near their own" in html
+    assert "how far the curves of single rows lie apart, each centred at zero" in html
+    assert "measured by moving rows to nearby values" in html
+
+
+def test_at_most_two_short_paragraphs_stand_before_the_first_chart(html):
+    before = html.partition("<main>")[2].partition('id="map"')[0]
+    hints = re.findall(r'<p class="hint">(.*?)</p>', before)
+    assert len(hints) == 2
+    assert all(len(words) < 330 for words in hints)
+    folded = html.partition('<details class="how hint">')[2].partition("</details>")[0]
+    assert "95 % interval" in folded
+
+
+def test_readers_are_told_once_why_correlated_features_rank_differently(html):
+    assert html.count("strongly correlated") == 1
+    rows = np.random.default_rng(0).normal(size=(50, 2))
+    profile = rhale.explain(lambda r: r[:, 0] + r[:, 1], rows, method="pdp")
+    text = render.render(make_page(profile.effects, profile.provenance))
+    assert "strongly correlated" not in text
+
+
+def test_the_libraries_are_packed_and_the_policy_has_the_hash_of_what_they_are(html):
+    (packed,) = re.findall(r'id="libraries">([^<]*)<', html)
+    script = gzip.decompress(base64.b64decode(packed))
+    assert b"vegaEmbed" in script
+    digest = base64.b64encode(hashlib.sha256(script).digest()).decode()
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', html)
+    assert f"sha256-{digest}" in policy
+    assert len(packed) < len(script) / 2
+
+
+def test_what_a_single_output_has_in_its_text_is_not_in_the_data_again(fx):
+    (first,) = data_in(render.render(make_page(fx.effects[::2], fx.provenance)))["features"][:1]
+    assert not {"reading", "sparkline"} & set(first["parts"][0])
+    both = data_in(render.render(make_page(fx.effects, fx.provenance)))["features"][0]
+    assert {"reading", "sparkline"} <= set(both["parts"][0])

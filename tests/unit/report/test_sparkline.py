@@ -8,14 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import rhale
-from rhale.report.notebook import (
+from rhale.report.numbers import (
     SPARKLINE_HEIGHT,
     SPARKLINE_MARGIN,
     SPARKLINE_WIDTH,
+    Shape,
     scaled,
+    shape_of,
     write_sparkline_path,
 )
-from rhale.report.numbers import Shape, shape_of
 
 X = np.linspace(0, 10, 401)
 NUMBERS = st.floats(-1e9, 1e9)

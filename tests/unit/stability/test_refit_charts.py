@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-pytest.importorskip("altair")
+pytest.importorskip("vl_convert")
 pytest.importorskip("vl_convert")
 
 from rhale.stability.charts import REFIT_CHART_KINDS, compile_refit_charts

@@ -10,9 +10,7 @@ from rhale.output.number_format import UNKNOWN_DASH
 from rhale.stability.replication import Overlap
 from rhale.stability.report import (
     MAX_REFIT_PAIR_ROWS,
-    RefitPage,
     make_refit_page,
-    size_with_interval,
 )
 
 
@@ -42,11 +40,11 @@ def test_a_straight_line_has_the_size_of_its_slope():
 
 def test_without_other_rows_nothing_is_known_to_come_back():
     page = make_refit_page(same_rows())
-    assert not page.has_intervals
+    assert not page.sections[0].has_intervals
     row = page.outputs[0].parts[0].row
     assert row.comes_back == row.p == UNKNOWN_DASH
     assert row.high is None
-    assert size_with_interval(row, 0.9) == f"{row.size:.3f}"
+    assert row.size_in_words(0.9) == f"{row.size:.3f}"
     assert page.outputs[0].largest == row.size
 
 
@@ -69,7 +67,7 @@ def test_failures_come_before_notes_and_name_the_training():
     page = make_refit_page(with_pairs(straight()))
     assert page.notes[0].text == "Training 3 failed: it <b>broke</b>"
     assert page.notes[1].text == straight().notes[0]
-    assert ("Trainings", "6, models as given, 1 failed") in page.facts
+    assert ("Retrainings", "6, models as given, 1 failed") in page.facts
 
 
 def test_notes_of_trainings_are_told_once_a_kind():
@@ -87,12 +85,12 @@ def test_copies_are_named():
     models = [lambda r, a=a: a * r[:, 0] for a in SLOPES]
     rx = rhale.refits(models, rows, scheme="independent")
     page = make_refit_page(rx)
-    assert page.has_correlated
+    assert page.sections[0].has_correlated
     assert {part.row.names[0]: part.row.correlated for part in page.outputs[0].parts} == {
         "x0": "x1",
         "x1": "x0",
     }
-    assert "each trained on data of its own." in page.trained
+    assert "each trained on its own data." in page.sections[0].trained
 
 
 def test_each_output_is_ranked_by_itself():
@@ -103,14 +101,13 @@ def test_each_output_is_ranked_by_itself():
 
 def test_a_page_says_what_was_trained_and_how_to_do_so_again():
     page = make_refit_page(straight(own=True), "A title")
-    assert isinstance(page, RefitPage)
     assert page.title == "A title"
-    assert page.has_own
-    assert not make_refit_page(straight()).has_own
-    assert page.trained.startswith("6 models (function) were given")
-    assert "(50 to 51 of 101)" in page.trained
-    assert "rhale.refits(\n    models,\n    X,\n    train=train,\n" in page.code
-    assert make_refit_page(straight()).title.startswith("What would come back if the model")
+    assert page.sections[0].has_own
+    assert not make_refit_page(straight()).sections[0].has_own
+    assert page.sections[0].trained.startswith("6 models (function) were given")
+    assert "(50 to 51 of 101)" in page.sections[0].trained
+    assert "rhale.refits(\n    models,\n    X,\n    train=train,\n" in page.sections[0].code
+    assert make_refit_page(straight()).title.startswith("Which effects are stable when the model")
 
 
 @pytest.mark.parametrize(
@@ -123,8 +120,8 @@ def test_a_page_says_what_was_trained_and_how_to_do_so_again():
 def test_schemes_are_told_in_words(scheme, words, call):
     rx = straight()
     page = make_refit_page(replace(rx, provenance={**rx.provenance, "scheme": scheme}))
-    assert f"was trained 6 times, each time on {words}" in page.trained
-    assert call in page.code
+    assert f"was trained 6 times, each time on {words}" in page.sections[0].trained
+    assert call in page.sections[0].code
 
 
 def test_no_number_of_a_row_is_nan():
@@ -141,8 +138,8 @@ def test_profiles_have_places_and_no_bins():
     models = [lambda r, a=a: a * r[:, 0] for a in SLOPES]
     rx = rhale.refits(models, rows, scheme="independent", method="pdp")
     page = make_refit_page(rx)
-    assert "at the same places" in page.trained
-    assert "with the same bins" in make_refit_page(straight()).trained
+    assert "at the same places" in page.sections[0].trained
+    assert "with the same bins" in make_refit_page(straight()).sections[0].trained
     assert page.outputs[0].parts[0].shape.form == "curve"
 
 
@@ -155,8 +152,8 @@ def test_what_is_but_rounding_does_not_come_back():
     assert first.comes_back == "yes"
     assert (second.size, second.low, second.high, second.replicated) == (0.0, 0.0, 0.0, 0.0)
     assert (second.p, second.comes_back) == (UNKNOWN_DASH, "no")
-    assert page.outputs[0].parts[1].reading == "x1 does nothing in any training."
-    assert page.outputs[0].reading == "1 of 2 features come back."
+    assert page.outputs[0].parts[1].reading == "x1 has no effect in any retrained model."
+    assert page.outputs[0].reading == "1 of 2 features have a stable effect."
 
 
 def test_small_effects_keep_their_interval():

@@ -1,488 +1,180 @@
-// The page: outputs, sorting, searching, drawing what is in view, light and dark.
+// What all pages have: their data, elements, sections whose outputs take turns, light and dark.
 
-const sections = new Map(findAll(".feature").map((section) => [Number(section.dataset.feature), section]));
-const lines = new Map(findAll("#ranking tbody tr").map((line) => [Number(line.dataset.feature), line]));
-const charts = new Map(); // drawn charts by feature
-const regionCharts = new Map(); // and those of their regions
-const state = { output: 0, sort: "size", down: true, query: "", smooth: false };
-let mapView = null, pairParts = null, refitParts = null, compareParts = null;
+const find = (selector, inside = document) => inside.querySelector(selector);
+const findAll = (selector, inside = document) => [...inside.querySelectorAll(selector)];
+const PAGE = JSON.parse(find("#page-data").textContent);
+const SECTIONS = []; // every section's file adds a function that makes it
 
-// Words beside the axes are those of the feature and of the output.
-PAGE.features.forEach(({ titles, parts }) => parts.forEach(({ shape }, o) => (shape.titles = [PAGE.effects[o] ?? "", ...titles])));
-
-const partOf = (feature) => PAGE.features[feature].parts[state.output];
-
-// What is drawn of a part: its curve as the model has it, or the smooth one, where there are two.
-// A chart has room for the curves of the regions, and theirs for it, so that both have one axis.
-function shapeOf(part) {
-  return withBins(part, chosenShape(part));
+// A new element; its text is never read as HTML.
+function make(tag, text = "", classes = "") {
+  const element = document.createElement(tag);
+  element.textContent = text;
+  if (classes) element.className = classes;
+  return element;
 }
 
-function chosenShape(part) {
-  const { shape } = part;
-  shape.room ??= regionHeights(part);
-  if (!state.smooth || !shape.smooth) return shape;
-  return (part.even ??= { ...shape, ...shape.smooth });
+// A table of texts: the first `names` columns are words, the others numbers.
+function tableOf(titles, rows, names = 1) {
+  const table = make("table"), head = table.createTHead().insertRow(), body = table.createTBody();
+  const look = (i) => (i < names ? "" : "number");
+  const cellOf = (text, i) => {
+    const cell = make(i === 0 && names === 1 ? "th" : "td", text, look(i));
+    if (i < names) cell.dir = "auto";
+    if (cell.tagName === "TH") cell.scope = "row";
+    return cell;
+  };
+  head.append(...titles.map((title, i) => Object.assign(make("th", title, look(i)), { scope: "col" })));
+  for (const cells of rows) body.insertRow().append(...cells.map(cellOf));
+  return table;
 }
 
-function regionHeights(part) {
-  const lines = part.regions?.lines ?? [];
-  return (shownFirst({ ...part.shape, lines }).lines ?? []).flatMap(({ path }) => path.y.flatMap((y, i) => [y, y - path.half[i], y + path.half[i]]));
+// A short piece of a line, or a dot, as in the chart.
+function keyOf(shape, name) {
+  const draw = (tag, values) => {
+    const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [key, value] of Object.entries(values)) element.setAttribute(key, value);
+    return element;
+  };
+  const dot = shape.form === "levels" && name !== "common-tick";
+  const line = dot ? { cx: 14, cy: 5, r: 4 } : name === "common-tick" ? { x1: 14, x2: 14, y1: 0, y2: 10 } : { x1: 0, x2: 28, y1: 5, y2: 5 };
+  const key = draw("svg", { viewBox: "0 0 28 10", width: 28, height: 10, class: `region-key ${name}`, "aria-hidden": "true" });
+  key.append(draw(dot ? "circle" : "line", line));
+  return key;
 }
 
-// The same for its regions.
-function regionShapeOf(part) {
-  const own = chosenShape(part), name = state.smooth ? "evenRegions" : "exactRegions";
-  const lines = () => part.regions.lines.map(({ row, path, smooth }) => ({
-    rule: part.regions.rows[row].rule, path: (state.smooth && smooth) || path,
-  }));
-  return (part[name] ??= { ...own, lines: lines(), room: [...heightsOf(shownFirst(part.shape)), ...regionHeights(part)] });
-}
+// Lines of a legend: each curve by what it is about, then the common one, then remarks.
+const KEYS_OF_LINES = ["first", "second", "third", "fourth"];
 
-// ---- the ranking ----
-
-function largest(field) {
-  return Math.max(...PAGE.features.map((feature) => feature.parts[state.output][field] ?? 0)) || 1;
-}
-
-function fillRanking() {
-  const most = largest("size");
-  for (const [feature, line] of lines) {
-    const part = partOf(feature);
-    find(".spark path", line).setAttribute("d", part.sparkline);
-    find(".size", line).textContent = plusMinus(part.size, part.error, most);
-    find(".bar rect", line).setAttribute("width", (100 * (part.size ?? 0)) / most);
-    find(".spread", line).textContent = plusMinus(part.spread, part.spread_error, most);
-    const [bins, differs] = [".bins", ".differs"].map((name) => find(name, line));
-    if (bins) bins.textContent = part.n_bins;
-    if (differs) differs.textContent = part.differs ?? "";
-  }
-}
-
-function compare(a, b) {
-  const { sort, down } = state;
-  const [first, second] = down ? [b, a] : [a, b];
-  if (sort === "name") return PAGE.features[first].name.localeCompare(PAGE.features[second].name);
-  return (partOf(first)[sort] ?? -1) - (partOf(second)[sort] ?? -1) || a - b;
-}
-
-function arrange() {
-  const order = [...lines.keys()].sort(compare);
-  find("#ranking tbody").append(...order.map((feature) => lines.get(feature)));
-  find("#features").append(...order.map((feature) => sections.get(feature)));
-  order.forEach((feature, i) => (find(".rank", lines.get(feature)).textContent = i + 1));
-  for (const header of findAll("#ranking th[data-sort]")) {
-    const chosen = header.dataset.sort === state.sort;
-    header.setAttribute("aria-sort", chosen ? (state.down ? "descending" : "ascending") : "none");
-  }
-}
-
-function sortBy(sort) {
-  state.down = state.sort === sort ? !state.down : sort !== "name";
-  state.sort = sort;
-  arrange();
-}
-
-function search(query) {
-  state.query = query.trim().toLocaleLowerCase();
-  let found = 0;
-  for (const [feature, line] of lines) {
-    const { name, key } = PAGE.features[feature];
-    const hit = [name, key ?? name].some((words) => words.toLocaleLowerCase().includes(state.query));
-    line.hidden = sections.get(feature).hidden = !hit;
-    found += hit;
-  }
-  const all = PAGE.features.length;
-  find("#found").textContent = state.query ? `${found} of ${all} features` : "";
-}
-
-// ---- one feature ----
-
-function fillSection(feature) {
-  const section = sections.get(feature), part = partOf(feature), most = largest("size");
-  find(".own-partners", section).textContent = part.partners ?? "";
-  find(".numbers .size", section).textContent = plusMinus(part.size, part.error, most);
-  find(".numbers .spread", section).textContent = plusMinus(part.spread, part.spread_error, most);
-  find(".numbers .bins", section).textContent = counted(part.n_bins, PAGE.features[feature].counted);
-  find(".reading", section).textContent = part.reading.join(" ");
-  find(".notes", section).replaceChildren(...part.notes.map((i) => make("li", PAGE.notes[i])));
-  find(".bins-table", section)?.replaceChildren();
-  if (find("details", section)?.open) fillBins(feature);
-  fillChoice(section, part);
-  if (find(".show-rows", section)) showRows(feature, find(".show-rows input", section).checked);
-  fillRegions(feature);
-}
-
-// ---- its regions ----
-
-const KEYS_OF_REGIONS = ["first", "second", "third", "fourth"];
-
-function fillRegions(feature) {
-  const place = find(".regions", sections.get(feature)), part = partOf(feature).regions;
-  if (!place) return;
-  const drawn = part?.lines.length > 0;
-  find(".region-reading", place).textContent = part?.reading ?? "";
-  find(".partners", place).textContent = part?.partners ?? "";
-  for (const element of findAll("h4, figure, details", place)) element.hidden = !drawn;
-  find("figure", place).classList.toggle("gradual", Boolean(part?.gradual));
-  find(".legend", place).replaceChildren(...(drawn ? legend(part, partOf(feature).shape) : []));
-  find(".regions-table", place).replaceChildren(...(drawn ? [regionsTable(part)] : []));
-}
-
-function legend(part, shape) {
-  const shown = part.lines.map(({ row }, k) => {
-    const { rule, share } = part.rows[row], name = make("bdi", shorten(rule, 80));
+function legendOf(shape, names, common, remarks) {
+  const item = (...parts) => {
+    const made = make("li");
+    made.append(...parts);
+    return made;
+  };
+  const lines = names.map(([rule, more], k) => {
+    const name = make("bdi", shorten(rule, 80));
     name.title = rule;
-    return legendItem(keyOf(shape, `${KEYS_OF_REGIONS[k]}-region`), name, `, ${inPerCent(share)} of the rows`);
+    return item(keyOf(shape, `${KEYS_OF_LINES[k]}-region`), name, more);
   });
-  const more = part.rows.length - part.lines.length;
-  shown.push(legendItem(keyOf(shape, shape.form === "levels" ? "common-tick" : "common-line"), "all rows"));
-  shown.push(make("li", shape.form === "levels" ? "thin lines: 95 % intervals" : "shaded: 95 % intervals"));
-  return more > 0 ? [...shown, make("li", `${whole(more)} more in the table`)] : shown;
+  return [...lines, item(keyOf(shape, shape.form === "levels" ? "common-tick" : "common-line"), common), ...remarks.map((text) => make("li", text))];
 }
 
-function legendItem(...parts) {
-  const item = make("li");
-  item.append(...parts);
-  return item;
+// The button of light and dark says what it will do.
+function listenToTheme() {
+  const root = document.documentElement, button = find("#theme"), system = matchMedia("(prefers-color-scheme: dark)");
+  const other = () => ((root.dataset.theme ? root.dataset.theme === "dark" : system.matches) ? "light" : "dark");
+  const say = () => (button.textContent = `Switch to ${other()}`);
+  button.addEventListener("click", () => {
+    root.dataset.theme = other();
+    say();
+  });
+  system.addEventListener("change", say);
+  say();
 }
 
-function regionsTable(part) {
-  const table = make("table"), head = table.createTHead().insertRow(), body = table.createTBody();
-  for (const [i, title] of ["who", "rows", "share", "importance", "typical spread"].entries()) {
-    const cell = make("th", title, i ? "number" : "");
-    cell.scope = "col";
-    head.append(cell);
+// Charts are drawn when they come into view; those of a page of moderate size a little later, too,
+// whenever there is nothing else to do.
+const MOST_AHEAD = 50; // charts
+const whenIdle = window.requestIdleCallback ?? ((act) => setTimeout(() => act({ timeRemaining: () => 10 }), 30));
+
+function drawAhead(waiting) {
+  if (waiting.length > MOST_AHEAD) return;
+  const next = (deadline) => {
+    do waiting.shift()();
+    while (waiting.length && deadline.timeRemaining() > 5);
+    if (waiting.length) whenIdle(next);
+  };
+  if (waiting.length) whenIdle(next);
+}
+
+// A section of parts with charts, drawn when they come into view: `draw` makes the charts of a part,
+// `leaveRoom` its room before. `data` are the numbers of parts by output.
+class Parts {
+  constructor(kind, data, draw, leaveRoom) {
+    Object.assign(this, { root: find(`#${kind}`), data, draw, leaveRoom, charts: new Map() });
+    this.watcher = new IntersectionObserver(
+      (entries) => {
+        for (const { target, isIntersecting } of entries) if (isIntersecting) this.show(target);
+      },
+      { rootMargin: "300px" },
+    );
+    for (const part of findAll(".part", this.root)) this.watcher.observe(part);
   }
-  const most = Math.max(...part.rows.map(({ size }) => size ?? 0));
-  for (const { rule, count, share, size, error, spread, spread_error } of part.rows) {
-    const row = body.insertRow(), name = make("th");
-    name.scope = "row";
-    name.append(make("bdi", rule));
-    const sizes = [plusMinus(size, error, most), plusMinus(spread, spread_error, most)];
-    const cells = [whole(count), inPerCent(share), ...sizes];
-    row.append(name, ...cells.map((text) => make("td", text, "number")));
+
+  dataOf(part) {
+    return this.data[Number(part.closest(".output").dataset.output)][Number(part.dataset.part)];
   }
-  return table;
-}
 
-function drawRegions(feature) {
-  const section = sections.get(feature), part = partOf(feature), shown = regionCharts.get(feature);
-  if (!part.regions?.lines.length) return;
-  const shape = regionShapeOf(part);
-  if (shown?.full === shape) return;
-  if (shown && [part.exactRegions, part.evenRegions].includes(shown.full)) return shown.show(shape);
-  const place = find(".regions", section), readout = find(".readout", place);
-  shown?.view.finalize();
-  const say = (words) => (readout.textContent = words);
-  regionCharts.set(feature, new RegionChart(find(".drawing", place), shape, say));
-}
-
-function fillBins(feature) {
-  const place = find(".bins-table", sections.get(feature));
-  if (!place.hasChildNodes()) place.append(binsTable(shapeOf(partOf(feature))));
-}
-
-function binsTable(shape) {
-  const table = make("table"), head = table.createTHead().insertRow(), body = table.createTBody();
-  for (const [i, title] of binsTitles(shape).entries()) {
-    const cell = make("th", title, i < nameColumns(shape) ? "" : "number");
-    cell.scope = "col";
-    head.append(cell);
+  show(part) {
+    if (!this.charts.has(part)) this.charts.set(part, this.draw(part, this.dataOf(part)));
   }
-  for (const cells of shape.bins ? binsCells(shape) : pointCells(shape)) {
-    const row = body.insertRow();
-    cells.forEach((text, i) => row.append(make("td", text, i < nameColumns(shape) ? "" : "number")));
+
+  showOutput(output) {
+    for (const part of findAll(".output", this.root)) part.hidden = Number(part.dataset.output) !== output;
+    this.reserve();
   }
-  return table;
-}
 
-const nameColumns = (shape) => (shape.bins ? 2 : shape.labels ? 1 : 0);
-
-function binsTitles(shape) {
-  if (!shape.bins && shape.labels) return ["level", "rows", "effect", "from", "to", "spread"];
-  if (!shape.bins) return ["value", "effect", "from", "to", "spread"];
-  const what = shape.form === "levels" ? "step" : `slope${perUnit(shape)}`;
-  return ["from", "to", "rows", what, "error", "spread"];
-}
-
-function binsCells(shape) {
-  const { left, right, count, mean, error, std } = shape.bins;
-  return left.map((_, k) => [
-    place(shape, left[k]), place(shape, right[k]), whole(count[k]),
-    number(mean[k]), number(error[k], 2), number(std[k]),
-  ]);
-}
-
-function pointCells(shape) {
-  return shape.x.map((x, i) => [
-    place(shape, x), ...(shape.labels ? [whole(shape.rows[i])] : []),
-    number(shape.y[i]), number(shape.low[i]), number(shape.high[i]), number(shape.spread[i]),
-  ]);
-}
-
-function drawSection(feature) {
-  drawRegions(feature);
-  const section = sections.get(feature), part = partOf(feature);
-  if (part.shape.form === "constant") return;
-  const shape = shapeOf(part), shown = charts.get(feature);
-  if (shown?.full === shape) return;
-  const name = find(".curve-name", section);
-  if (name) name.textContent = chosenShape(part) === part.shape ? "" : ", small steps evened out";
-  if (shown?.part === part) return shown.show(shape);
-  const frame = find(".effect .drawing", section), readout = find(".readout", section);
-  shown?.view.finalize();
-  const chart = new Chart(frame, shape, (words) => (readout.textContent = words));
-  charts.set(feature, Object.assign(chart, { part }));
-  if (find(".show-rows input", section)?.checked) chart.showRows(true);
-}
-
-// Draw the curves of sampled rows, or leave them out.
-function showRows(feature, shown) {
-  const section = sections.get(feature), lines = partOf(feature).shape.row_lines;
-  const key = find(".rows-key", section);
-  key.hidden = !(shown && lines);
-  const last = (lines?.x.length ?? 0) - 1, estimated = lines?.rows.some((_, k) => lines.first[k] > 0 || lines.last[k] < last);
-  find("span:last-child", key).textContent = `${lines?.told ?? ""}${estimated ? ", pale where estimated" : ""}`;
-  charts.get(feature)?.showRows(shown);
-}
-
-// ---- other bins ----
-
-const chosenBins = (part) => part.choice?.[part.chosen - 1]; // 0 or nothing: those as chosen in Python
-
-// A shape with the bins that the reader chose, the same object each time.
-function withBins(part, shape) {
-  const chosen = chosenBins(part);
-  if (!chosen) return shape;
-  const shapes = (chosen.shapes ??= new Map());
-  if (!shapes.has(shape)) shapes.set(shape, { ...shape, ...chosen.line, bins: chosen.bins });
-  return shapes.get(shape);
-}
-
-const tellBins = ({ bins }) => `${counted(bins.mean.length, "bins")} of equal counts`;
-
-// Offer the bins of the output that is shown, and say what was changed.
-function fillChoice(section, part) {
-  const box = find(".other-bins", section);
-  if (!box) return;
-  const texts = [`${counted(part.n_bins, "bins")}, as chosen`, ...(part.choice ?? []).map(tellBins)];
-  const options = texts.map((text, value) => Object.assign(make("option", text), { value }));
-  const select = find("select", box), chosen = chosenBins(part);
-  select.replaceChildren(...options);
-  select.value = part.chosen ?? 0;
-  box.hidden = !part.choice;
-  box.classList.toggle("changed", Boolean(chosen));
-  find("p", box).textContent = chosen ? `Changed on this page to ${tellBins(chosen)}. ${chosen.line ? ABOUT_LINE : ABOUT_BARS}` : "";
-}
-
-const ABOUT_LINE = "Curve, bars and table follow; the spread does not depend on bins. Sentences and ranking speak of the bins as chosen.";
-const ABOUT_BARS = "Bars and table follow; the curve is the model’s own, and its spread does not depend on bins. Sentences and ranking speak of the bins as chosen.";
-
-function changeBins(feature, chosen) {
-  const section = sections.get(feature), part = partOf(feature);
-  part.chosen = chosen;
-  fillChoice(section, part);
-  find(".bins-table", section).replaceChildren();
-  if (find("details", section).open) fillBins(feature);
-  drawSection(feature);
-}
-
-// Leave room for what is not drawn yet.
-function reserveSection(feature) {
-  const section = sections.get(feature), part = partOf(feature), { shape, regions } = part;
-  const frame = find(".effect .drawing", section), who = find(".regions .drawing", section);
-  const levels = shape.form === "levels" ? shape.labels.length : 0, lost = levels && shape.missing ? 1 : 0;
-  if (frame && !charts.has(feature)) reserve(frame, chartKind(shape, frame.clientWidth), levels + lost);
-  if (who && regions?.lines.length && !regionCharts.has(feature)) reserve(who, regionKind(shape), levels, regionStep(regions));
-}
-
-// Everything that may be drawn before it comes into view.
-function drawSoon() {
-  const parts = [pairParts, refitParts].flatMap((one) => one?.waiting() ?? []);
-  const waiting = [...sections.keys()].map((feature) => () => drawSection(feature));
-  const map = find("#map") && !mapView ? [drawMap] : [];
-  drawAhead([...map, ...waiting, ...parts], (draw) => draw());
-}
-
-const inView = new Set();
-const watcher = new IntersectionObserver(
-  (entries) => {
-    for (const { target, isIntersecting } of entries) {
-      if (target.id === "map") {
-        if (isIntersecting && !mapView) drawMap();
-        continue;
-      }
-      const feature = Number(target.dataset.feature);
-      if (isIntersecting) inView.add(feature);
-      else inView.delete(feature);
-      if (isIntersecting) drawSection(feature);
-    }
-  },
-  { rootMargin: "300px" },
-);
-
-// ---- the map ----
-
-// Labels that fit: the largest effects first, each unless it would cover another.
-function labelled(points, width, height) {
-  const [right, top] = [largest("spread"), largest("size")];
-  const placeOf = ({ s, e }) => [(width * s) / right, height * (1 - e / top)];
-  const taken = points.map((point) => [placeOf(point)[0] - 8, placeOf(point)[0] + 8, placeOf(point)[1], point]);
-  for (const point of points) {
-    const [x, y] = placeOf(point);
-    const name = PAGE.features[point.feature].name;
-    const text = shorten(name, 24);
-    const long = 10 + 7 * text.length;
-    const left = x + long > width;
-    const box = left ? [x - long, x] : [x, x + long];
-    const free = taken.every(([a, b, v, dot]) => dot === point || box[1] < a || box[0] > b || Math.abs(y - v) > 12);
-    Object.assign(point, { left, label: free ? text : "" });
-    if (free) taken.push([...box, y]);
+  // Parts of the output that is shown which are not drawn yet.
+  undrawn() {
+    return findAll(".output:not([hidden]) .part", this.root).filter((part) => !this.charts.has(part));
   }
-  return points;
+
+  reserve() {
+    for (const part of this.undrawn()) this.leaveRoom(part, this.dataOf(part));
+  }
+
+  waiting() {
+    return this.undrawn().map((part) => () => this.show(part));
+  }
+
+  drawAll() {
+    for (const draw of this.waiting()) draw();
+  }
+
+  resize() {
+    this.reserve();
+    for (const [part, charts] of this.charts) if (part.offsetParent) charts.forEach((chart) => chart.resize());
+  }
 }
 
-function drawMap() {
-  const box = find("#map"), width = Math.max(160, box.clientWidth - 80);
-  const points = [...lines.keys()]
-    .map((feature) => ({ feature, e: partOf(feature).size, s: partOf(feature).spread, part: partOf(feature) }))
-    .filter(({ e, s }) => e !== null && s !== null)
-    .sort((a, b) => b.e - a.e);
-  const end = Math.min(largest("size"), largest("spread"));
-  mapView?.finalize();
-  mapView = makeView("map", box).width(width);
-  mapView.data("points", labelled(points, width, 320));
-  mapView.data("diagonal", [{ s: 0, e: 0 }, { s: end, e: end }]).run();
-  mapView.addEventListener("click", (_, item) => item?.datum?.feature >= 0 && goTo(item.datum.feature));
-  mapView.addEventListener("pointermove", (_, item) => sayOnMap(item?.datum));
-}
-
-function sayOnMap(point) {
-  const known = point?.feature >= 0;
-  const told = (value, error) => number(value) + (error ? ` ± ${number(error, 2)}` : "");
-  const words = known && `: importance ${told(point.e, point.part.error)}, typical spread ${told(point.s, point.part.spread_error)}`;
-  find("#map-readout").textContent = known ? PAGE.features[point.feature].name + words : "";
-}
-
-function goTo(feature) {
-  const section = sections.get(feature);
-  if (section.hidden) clearSearch();
-  section.scrollIntoView({ block: "start" });
-  section.focus({ preventScroll: true });
-}
-
-function clearSearch() {
-  find("#search").value = "";
-  search("");
+// A part with one chart: make it, and listen to its reader.
+function drawOne(part, Kind, shape) {
+  const frame = find(".drawing", part);
+  if (!frame) return [];
+  const chart = new Kind(frame, shape, (words) => (find(".readout", part).textContent = words));
+  listen(find(".chart", part), () => chart);
+  return [chart];
 }
 
 // ---- everything together ----
 
+let made = [];
+const drawSoon = () => drawAhead(made.flatMap((one) => one.waiting()));
+
 function showOutput(output) {
-  state.output = output;
-  for (const place of findAll(".output-name")) place.textContent = PAGE.outputs[output];
-  fillRanking();
-  for (const feature of sections.keys()) fillSection(feature);
-  arrange();
-  for (const feature of inView) drawSection(feature);
-  if (mapView) drawMap();
-  showParts(output);
+  for (const one of made) one.showOutput(output);
   drawSoon();
-}
-
-// Interactions, refits and comparisons of one output.
-function showParts(output) {
-  for (const parts of [pairParts, refitParts, compareParts]) parts?.showOutput(output);
-  if (pairParts) leaveRoomForPairs(pairParts);
-}
-
-function showCurve(smooth) {
-  state.smooth = smooth;
-  for (const feature of inView) drawSection(feature);
-  drawSoon();
-}
-
-function listenToAll() {
-  for (const button of findAll("#ranking th[data-sort] button")) {
-    button.addEventListener("click", () => sortBy(button.closest("th").dataset.sort));
-  }
-  for (const [feature, section] of sections) listenToSection(feature, section);
-  find("#search").addEventListener("input", (event) => search(event.target.value));
-  find("#output")?.addEventListener("change", (event) => showOutput(Number(event.target.value)));
-  find("#curve")?.addEventListener("change", (event) => showCurve(event.target.value === "smooth"));
-  listenToTheme();
-  addEventListener("hashchange", openHash);
-  addEventListener("beforeprint", drawAll);
-  new ResizeObserver(() => requestAnimationFrame(resize)).observe(find("main"));
-}
-
-function drawAll() {
-  for (const feature of sections.keys()) drawSection(feature);
-  if (find("#map") && !mapView) drawMap();
-  pairParts?.drawAll();
-  refitParts?.drawAll();
-}
-
-function listenToSection(feature, section) {
-  fillChoice(section, partOf(feature));
-  find(".other-bins select", section)?.addEventListener("change", (event) => changeBins(feature, Number(event.target.value)));
-  find(".show-rows input", section)?.addEventListener("change", (event) => showRows(feature, event.target.checked));
-  find("details", section)?.addEventListener("toggle", () => fillBins(feature));
-  listenToFigure(find("figure.effect", section), () => charts.get(feature));
-  listenToFigure(find(".regions figure", section), () => regionCharts.get(feature));
-}
-
-function listenToFigure(figure, chartOf) {
-  if (!figure) return;
-  listen(find(".chart", figure), chartOf);
-  for (const button of findAll("[data-zoom]", figure)) {
-    const share = Number(button.dataset.zoom);
-    button.addEventListener("click", () => (share ? chartOf().zoomBy(share) : chartOf().zoomOut()));
-  }
-}
-
-function openHash() {
-  const section = document.getElementById(location.hash.slice(1));
-  if (section?.hidden) {
-    clearSearch();
-    section.scrollIntoView();
-  }
-}
-
-let lastWidth = 0;
-function resize() {
-  const width = find("main").clientWidth;
-  if (width === lastWidth) return;
-  lastWidth = width;
-  for (const feature of sections.keys()) reserveSection(feature);
-  for (const chart of [...charts.values(), ...regionCharts.values()]) chart.resize();
-  if (mapView) drawMap();
-  if (pairParts) leaveRoomForPairs(pairParts);
-  pairParts?.resize();
-  refitParts?.resize();
 }
 
 async function start() {
-  await prepare(Object.keys(PAGE.charts));
-  lastWidth = find("main").clientWidth;
-  listenToAll();
-  for (const feature of sections.keys()) {
-    fillRegions(feature);
-    reserveSection(feature);
+  const kinds = Object.keys(PAGE.charts), main = find("main");
+  if (kinds.length && !window.DecompressionStream) {
+    main.prepend(make("p", "This browser is too old to draw the charts. Tables and sentences need none.", "warning"));
+    return;
   }
-  if (find("#map")) {
-    reserve(find("#map"), "map");
-    watcher.observe(find("#map"));
-  }
-  for (const section of sections.values()) watcher.observe(section);
-  if (find("#interactions")) pairParts = new Parts(find("#interactions"), drawPair);
-  if (find("#refits")) refitParts = new Parts(find("#refits"), () => []);
-  if (find("#comparison")) compareParts = new Parts(find("#comparison"), () => []);
-  showParts(0);
-  openAddress();
+  if (kinds.length) await prepare(kinds);
+  made = SECTIONS.map((section) => section());
+  let width = main.clientWidth;
+  find("#output")?.addEventListener("change", (event) => showOutput(Number(event.target.value)));
+  listenToTheme();
+  addEventListener("beforeprint", () => made.forEach((one) => one.drawAll()));
+  new ResizeObserver(() => requestAnimationFrame(() => {
+    if (main.clientWidth === width) return;
+    width = main.clientWidth;
+    for (const one of made) one.resize();
+  })).observe(main);
+  showOutput(0);
+  // go where the address says, once all has the height that it will have
+  if (location.hash.length > 1) document.getElementById(location.hash.slice(1))?.scrollIntoView({ behavior: "instant" });
   document.documentElement.dataset.ready = "true";
-  drawSoon();
 }
-
-start();

@@ -1,4 +1,4 @@
-// The page of a comparison: curves at one zero, their differences, and rows of each.
+// Comparison: curves at one zero, their differences, and rows of each.
 
 const COMPARED_KINDS = { curve: "compared", dates: "date compared", levels: "level compared" };
 const ROWS_ROOM = 70; // pixels for shares of rows beside levels
@@ -95,23 +95,10 @@ class CompareChart extends Chart {
   }
 }
 
-function comparedOf(section) {
-  return PAGE.compared[Number(section.closest(".output").dataset.output)][Number(section.dataset.part)];
+function leaveRoomForCompared(part, shape) {
+  const frame = find(".drawing", part), levels = shape.form === "levels" ? shape.labels.length : 0;
+  if (frame) reserve(frame, comparedKind(shape, frame.clientWidth), levels, comparedStep());
 }
 
-function drawCompared(section) {
-  const frame = find(".drawing", section);
-  if (!frame) return [];
-  const chart = new CompareChart(frame, comparedOf(section), (words) => (find(".readout", section).textContent = words));
-  listen(find(".chart", section), () => chart);
-  return [chart];
-}
-
-function leaveRoomForCompared(parts) {
-  for (const section of findAll(".output:not([hidden]) .part", parts.root)) {
-    const frame = find(".drawing", section);
-    if (!frame || parts.charts.has(section)) continue;
-    const shape = comparedOf(section), levels = shape.form === "levels" ? shape.labels.length : 0;
-    reserve(frame, comparedKind(shape, frame.clientWidth), levels, comparedStep());
-  }
-}
+SECTIONS.push(() =>
+  new Parts("comparison", PAGE.compared, (part, shape) => drawOne(part, CompareChart, shape), leaveRoomForCompared));

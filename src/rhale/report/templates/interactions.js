@@ -1,7 +1,6 @@
 // Pairs: lines of one feature at values of the other, and the map of what both do together.
 
-const KEYS_OF_LINES = ["first", "second", "third", "fourth"];
-const MAP_ROOM = 76, MAP_DRAWN = 210; // as in pair_charts.py
+const MAP_ROOM = 76, MAP_DRAWN = 210; // as in charts.py of interactions
 const MAP_LABELS = 17; // below a map; an empty one has none
 const mapWidth = (frame) => Math.max(120, frame.clientWidth - MAP_ROOM - 16);
 const mapHeight = (frame) => Math.min(260, Math.max(190, 0.8 * mapWidth(frame)));
@@ -32,17 +31,10 @@ function lineWords(path, x) {
 }
 
 function pairLegend(shape) {
-  const items = shape.lines.map(({ rule }, k) => {
-    const item = make("li"), name = make("bdi", shorten(rule, 80));
-    name.title = rule;
-    item.append(keyOf(shape, `${KEYS_OF_LINES[k]}-region`), name);
-    return item;
-  });
-  const own = make("li");
-  own.append(keyOf(shape, shape.form === "levels" ? "common-tick" : "common-line"), "on average");
-  if (!shape.lines.some(({ path }) => path.half.some((half) => half > 0))) return [...items, own];
   const sure = shape.form === "levels" ? "thin lines" : "shaded";
-  return [...items, own, make("li", `${sure}: 95 % intervals of the pair's part`)];
+  const known = shape.lines.some(({ path }) => path.half.some((half) => half > 0));
+  const remarks = known ? [`${sure}: 95 % intervals of the joint effect`] : [];
+  return legendOf(shape, shape.lines.map(({ rule }) => [rule, ""]), "on average", remarks);
 }
 
 // ---- the map ----
@@ -134,15 +126,9 @@ function listenToMap(frame, map) {
 
 // ---- parts ----
 
-function pairOf(section) {
-  return PAGE.pairs[Number(section.closest(".output").dataset.output)][Number(section.dataset.pair)];
-}
-
-function drawPair(section) {
-  const { names, lines, map } = pairOf(section);
+function drawPair(part, { names, lines, map }) {
   const saying = (figure) => (words) => (find(".readout", figure).textContent = words);
-  const left = find(".lines", section), right = find(".map", section);
-  find(".legend", left).replaceChildren(...pairLegend(lines));
+  const left = find(".lines", part), right = find(".map", part);
   const [below, beyond] = map.largest > map.reach ? ["≤ ", "≥ "] : ["", ""];
   find(".least", right).textContent = `${below}${number(-map.reach, 2)}`;
   find(".most", right).textContent = `${beyond}${number(map.reach, 2)}`;
@@ -153,14 +139,12 @@ function drawPair(section) {
   return [chart, surface];
 }
 
-// Room for pairs that are not drawn yet; their legends are there at once.
-function leaveRoomForPairs(parts) {
-  for (const section of findAll(".output:not([hidden]) .part", parts.root)) {
-    if (parts.charts.has(section)) continue;
-    const { lines } = pairOf(section), levels = lines.form === "levels" ? lines.labels.length : 0;
-    find(".lines .legend", section).replaceChildren(...pairLegend(lines));
-    reserve(find(".lines .drawing", section), regionKind(lines), levels, regionStep(lines));
-    const frame = find(".map .drawing", section);
-    frame.style.minHeight = `${heights.get("pair map") - MAP_DRAWN + mapHeight(frame) + MAP_LABELS}px`;
-  }
+// Legends are there before the lines are drawn.
+function leaveRoomForPair(part, { lines }) {
+  const levels = lines.form === "levels" ? lines.labels.length : 0, frame = find(".map .drawing", part);
+  find(".lines .legend", part).replaceChildren(...pairLegend(lines));
+  reserve(find(".lines .drawing", part), regionKind(lines), levels, regionStep(lines));
+  frame.style.minHeight = `${heights.get("pair map") - MAP_DRAWN + mapHeight(frame) + MAP_LABELS}px`;
 }
+
+SECTIONS.push(() => new Parts("interactions", PAGE.pairs, drawPair, leaveRoomForPair));

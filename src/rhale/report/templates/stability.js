@@ -1,4 +1,4 @@
-// The page of refits: curves of all trainings of what is in view.
+// Stability: curves of all retrained models of what is in view.
 
 const TRAINING_KINDS = { curve: "trainings", dates: "date trainings", levels: "level trainings" };
 
@@ -34,27 +34,14 @@ class TrainingsChart extends RegionChart {
     const { shape } = this, lost = index === shape.x.length;
     const [y, low, high, between] = ["y", "low", "high", "between"].map((name) => (lost ? shape.missing[name] : shape[name][index]));
     const sure = low === null ? "" : ` (${number(low)} to ${number(high)})`;
-    return `${lost ? "missing" : place(shape, shape.x[index])}: mean of the trainings ${number(y)}${sure}, trainings differ by ± ${number(between)}`;
+    return `${lost ? "missing" : place(shape, shape.x[index])}: mean of the models ${number(y)}${sure}, models differ by ± ${number(between)}`;
   }
 }
 
-function trainingsOf(section) {
-  return PAGE.trainings[Number(section.closest(".output").dataset.output)][Number(section.dataset.part)];
+function leaveRoomForTrainings(part, shape) {
+  const frame = find(".drawing", part), missing = shape.missing ? 1 : 0;
+  if (frame) reserve(frame, trainingsKind(shape), shape.form === "levels" ? shape.labels.length + missing : 0);
 }
 
-function drawTrainings(section) {
-  const frame = find(".drawing", section);
-  if (!frame) return [];
-  const chart = new TrainingsChart(frame, trainingsOf(section), (words) => (find(".readout", section).textContent = words));
-  listen(find(".chart", section), () => chart);
-  return [chart];
-}
-
-function leaveRoomForTrainings(parts) {
-  for (const section of findAll(".output:not([hidden]) .part", parts.root)) {
-    const frame = find(".drawing", section);
-    if (!frame || parts.charts.has(section)) continue;
-    const shape = trainingsOf(section), levels = shape.form === "levels" ? shape.labels.length + (shape.missing ? 1 : 0) : 0;
-    reserve(frame, trainingsKind(shape), levels);
-  }
-}
+SECTIONS.push(() =>
+  new Parts("stability", PAGE.trainings, (part, shape) => drawOne(part, TrainingsChart, shape), leaveRoomForTrainings));
