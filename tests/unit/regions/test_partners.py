@@ -85,7 +85,7 @@ def test_it_prints_as_a_table_with_a_sentence(told):
     assert text[1].split() == ["feature", "share", "part", "p"]
     assert text[2].split() == ["x1", "96", "±", "1", "%", "1.96", "<", "0.0001"]
     assert text[3].endswith("correlated with x1")
-    assert text[4] == "and 1 more that are not significant"
+    assert text[4] == "and 1 more that is not significant"
     assert text[5] == (
         "x1 accounts for 96 % of the spread of x0; x2 only because it is correlated with x1; "
         "4 % is unexplained (interactions of three or more features, or steps of the model)"

@@ -49,8 +49,7 @@ def test_a_part_of_the_rows_is_told():
     fx = rhale.explain(lambda r: r[:, 0], rows, n_rows=50, seed=3)
     page = make_page(fx.effects, fx.provenance)
     assert dict(page.facts)["Rows"] == "50 of 200, drawn with seed 3"
-    assert "seed=3,
-    n_rows=50," in page.sections[0].code
+    assert "seed=3,\n    n_rows=50," in page.sections[0].code
 
 
 def test_the_code_of_the_page_is_python_that_names_the_method(fx):

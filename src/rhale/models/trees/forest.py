@@ -189,7 +189,8 @@ def split_forest(forest: Forest) -> list[Tree]:
         value[is_leaf] = forest.leaves[child[is_leaf]] * unit
         left = np.where(is_leaf, -1, child - begin)
         right = np.where(is_leaf, -1, left + 1)
-        found.append(Tree(feature, threshold, left, right, missing_left, value, sets, int(target)))
+        splits = feature, threshold, left, right, missing_left
+        found.append(Tree(*splits, value=value, sets=sets, target=int(target)))
     return found
 
 
