@@ -219,13 +219,13 @@ def print_table(
 
 def write_explained_shares(fx: Explanation) -> tuple[str, ...]:
     """Say how much the curves explain, alone and with regions, where these were asked for."""
-    if all(effect.regions is None for effect in fx):
+    if all(effect.regions is None for effect in fx.values()):
         return ()
     found = [
-        share if isinstance(share, dict) else {fx.outputs[0]: share}
+        share if isinstance(share, dict) else {fx.output_names[0]: share}
         for share in (fx.explained_variance, fx.explained_with_regions)
     ]
-    shares = [(found[0][o], found[1][o]) for o in fx.outputs]
+    shares = [(found[0][o], found[1][o]) for o in fx.output_names]
     some = listing.count_some(fx.provenance, fx.features)
     return listing.describe_shares(list(map(fx.captions.output, fx.outputs)), shares, some)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,6 +14,7 @@ from rhale.effects.result import Result, is_constant
 from rhale.errors import BadSettingError
 from rhale.naming import find, near_names
 from rhale.output.labels import Captions
+from rhale.output.times import ColumnKind
 from rhale.stats.arrays import FloatArray
 
 
@@ -63,6 +63,11 @@ class FeatureComparison:
     def output(self) -> str:
         """What is moved, as the first explanation calls it."""
         return self.results[0].output
+
+    @property
+    def kind(self) -> ColumnKind:
+        """What the values are: "number", "date", "duration", "steps" (whole numbers) or "categories"."""
+        return self.results[0].column_kind
 
     @property
     def captions(self) -> Captions:
@@ -187,8 +192,3 @@ class FeatureComparison:
             places = share_places(first, first, one.standing)
             base = -float(places.weight @ first.height(places.x)) if places.x.size else 0.0
         return (base, *(base + one.lift for one in self.differences))
-
-
-def rank_comparisons(found: Sequence[FeatureComparison]) -> list[FeatureComparison]:
-    """Largest difference first; those that are not known last."""
-    return sorted(found, key=lambda one: -np.nan_to_num(one.size, nan=-1.0))

@@ -29,20 +29,17 @@ from rhale.effects.curve import (
 )
 from rhale.effects.result import (
     N_CURVE_POINTS,
+    CurveResult,
     Difference,
-    FrozenResult,
     Outside,
     Parts,
     Points,
     Quantity,
     Support,
-    Trace,
     as_points,
     count_support_rows,
     find_beyond,
     require_level,
-    trace_missing,
-    weighted_root_mean_square,
     zero_rounding_of_effect,
 )
 from rhale.effects.smoothing import Drawing
@@ -55,7 +52,7 @@ from rhale.errors import BadSettingError
 from rhale.output.labels import NO_CAPTIONS, NOT_WRITTEN, Captions
 from rhale.output.note import Note, as_notes
 from rhale.output.number_format import write_number
-from rhale.output.times import AxisKind, format_axis_value, write_short
+from rhale.output.times import AxisKind, write_short
 from rhale.regions.result import RegionTree
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 from rhale.stats.distributions import student_quantile
@@ -97,7 +94,7 @@ N_ERRORS = 3.0  # standard errors; a normal error exceeds them once in 370, even
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Effect(FrozenResult):
+class Effect(CurveResult):
     """How one feature moves one output: bins, effect, spread between rows, uncertainty.
 
     Attributes
@@ -219,13 +216,6 @@ class Effect(FrozenResult):
     parts: ClassVar[Parts] = "bins"
     quantity: ClassVar[Quantity] = "effect"
 
-    def __repr__(self) -> str:
-        return (
-            f"Effect({self.name!r}, output={self.output!r}, {self.mean.size} bins on "
-            f"[{format_axis_value(self.edges[0], self.kind)}, {format_axis_value(self.edges[-1], self.kind)}], "
-            f"importance={write_number(self.importance)})"
-        )
-
     @property
     def axis(self) -> FloatArray:
         """Places of the limits, shape (n_bins + 1,), in units of the feature."""
@@ -235,11 +225,6 @@ class Effect(FrozenResult):
     def n_parts(self) -> int:
         """How many bins there are."""
         return self.mean.size
-
-    @property
-    def column_kind(self) -> AxisKind:
-        """What the feature values are: "number", "date" or "duration"."""
-        return self.kind
 
     @property
     def linear(self) -> BoolArray:
@@ -744,22 +729,6 @@ class Effect(FrozenResult):
         return self.density, found, noise
 
     @property
-    def heterogeneity(self) -> float:
-        """How much rows differ: root of the row-weighted mean of std²; nan if no bin has one.
-
-        In units of the output per unit of the feature, as `std`. Rounding is zero.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.linspace(0, 10, 200)
-        >>> round(rhale.effect(x, np.tile([1.0, 3.0], 100), bins=1).heterogeneity, 2)
-        1.0
-        """
-        size = weighted_root_mean_square(self.mean, self.weight)
-        return zero_rounding_of_effect(weighted_root_mean_square(self.std, self.weight), size)
-
-    @property
     def typical_spread(self) -> float:
         """How much rows differ: root mean square of `spread` over the rows.
 
@@ -772,14 +741,6 @@ class Effect(FrozenResult):
                 rows.deviation(self._accumulate(rows.x)), self.importance
             )
         return zero_rounding_of_effect(self.row_spread.typical, self.importance)
-
-    @property
-    def typical_spread_error(self) -> float:
-        """Standard error of `typical_spread`, over rows drawn from the same population.
-
-        From groups of rows, each left out once; nan where no model was asked.
-        """
-        return math.nan if self.row_spread is None else self.row_spread.error
 
     def height(self, x: FloatArray) -> FloatArray:
         return self.line.curve(x, "mean")
@@ -794,12 +755,6 @@ class Effect(FrozenResult):
             return x
         behind = self.stairs.places
         return np.union1d(x, np.concatenate([behind, np.nextafter(behind, -np.inf)]))
-
-    def missing_trace(self, center: Center | None = "mean", level: float = 0.95) -> Trace | None:
-        start, shift = self.edges[0], 0.0
-        if center not in (None, "mean") and start < self.edges[-1]:
-            shift = float(self.curve(start, center=center) - self.curve(start))
-        return trace_missing(self.missing, shift, level)
 
     def difference(self, start: float, stop: float) -> Difference:
         x, _ = as_points([start, stop], self.kind)

@@ -10,8 +10,8 @@ import numpy as np
 from rhale.effects.curve import Center, RowPlaces, fill_gaps, known_center
 from rhale.effects.result import (
     N_CURVE_POINTS,
+    CurveResult,
     Difference,
-    FrozenResult,
     LevelRows,
     Outside,
     Parts,
@@ -19,6 +19,7 @@ from rhale.effects.result import (
     Quantity,
     Support,
     Trace,
+    are_numbers,
     as_points,
     count_support_rows,
     find_beyond,
@@ -27,15 +28,14 @@ from rhale.effects.result import (
     weighted_root_mean_square,
     zero_rounding_of_effect,
 )
-from rhale.effects.statistics import Heights
+from rhale.effects.statistics import Heights, Readings
 from rhale.effects.table import MISSING_ROW_LABEL, Columns, Missing, add_row, name_places
 from rhale.effects.variance import Estimate
 from rhale.errors import BadSettingError
 from rhale.naming import find_level
 from rhale.output.labels import NO_CAPTIONS, NOT_WRITTEN, Captions
 from rhale.output.note import Note
-from rhale.output.number_format import write_number
-from rhale.output.times import AxisKind, ColumnKind, format_axis_value
+from rhale.output.times import AxisKind, ColumnKind
 from rhale.stats.arrays import FloatArray
 from rhale.stats.distributions import student_quantile
 from rhale.stats.interpolation import (
@@ -51,7 +51,7 @@ MIN_PROFILE_POINTS = 32  # drawn at least: bands bend between points
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Profile(FrozenResult):
+class Profile(CurveResult):
     """Average prediction at the points of a grid, and how the rows' own curves scatter.
 
     Attributes
@@ -134,12 +134,8 @@ class Profile(FrozenResult):
     parts: ClassVar[Parts] = "points"
     quantity: ClassVar[Quantity] = "prediction"
 
-    def __repr__(self) -> str:
-        return (
-            f"Profile({self.name!r}, output={self.output!r}, {self.method}, {self.grid.size} "
-            f"points on [{format_axis_value(self.grid[0], self.kind)}, {format_axis_value(self.grid[-1], self.kind)}], "
-            f"importance={write_number(self.importance)})"
-        )
+    def _extent(self) -> str:
+        return f"{self.method}, {super()._extent()}"
 
     @property
     def axis(self) -> FloatArray:
@@ -171,10 +167,7 @@ class Profile(FrozenResult):
     @property
     def is_number(self) -> bool:
         """Whether the levels, if there are any, are numbers: then the grid is their values."""
-        try:
-            return bool([float(level) for level in self.levels] == self.grid.tolist())
-        except ValueError:
-            return False
+        return are_numbers(self.levels, self.grid)
 
     def centring(self, center: Center | None) -> FloatArray:
         """Weights whose average of the curve is taken as zero; None leaves the level.
@@ -218,36 +211,6 @@ class Profile(FrozenResult):
         smooth: bool = False,  # noqa: ARG002
         outside: Outside = "extend",
     ) -> FloatArray:
-        """Profile at x, straight between the points of the grid.
-
-        Parameters
-        ----------
-        x : float or array-like of shape (n_x,)
-            Feature values.
-        center : {"mean", "start", "uniform"} or None
-            Zero on average over the rows, at the first point, on average over x; None keeps the
-            level of the predictions.
-        smooth : bool
-            Changes nothing: averages of predictions are shown as they are.
-        outside : {"extend", "nan", "raise"}
-            Beyond the grid a profile is nan, as the model was not asked there; "raise" refuses such
-            values.
-
-        Returns
-        -------
-        ndarray of shape (n_x,), or a number for a number
-            In units of the output.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.linspace(0, 10, 101)[:, None]
-        >>> profile = rhale.explain(lambda rows: 3 * rows[:, 0] + 1, x, method="ice", bins=5)["x0"]
-        >>> profile.curve([0, 5, 10], center=None).round(6)  # mean predictions
-        array([ 1., 16., 31.])
-        >>> profile.curve([0, 5, 10]).round(6)
-        array([-15.,   0.,  15.])
-        """
         self._check_ends(x, outside)
         return self._read(x, self.mean - self.centring(center) @ np.nan_to_num(self.mean))
 
@@ -296,41 +259,6 @@ class Profile(FrozenResult):
         smooth: bool = False,  # noqa: ARG002
         outside: Outside = "extend",
     ) -> tuple[FloatArray, FloatArray]:
-        """Confidence interval of the curve at x: uncertainty of the mean, not spread.
-
-        Parameters
-        ----------
-        x : float or array-like of shape (n_x,)
-            Feature values.
-        level : float
-            Probability that the interval covers, at one x, the curve over the population.
-        center : {"mean", "start", "uniform"} or None
-            As in `curve`.
-        smooth : bool
-            Changes nothing.
-        outside : {"extend", "nan", "raise"}
-            As in `curve`.
-
-        Returns
-        -------
-        low, high : ndarray of shape (n_x,)
-
-        Notes
-        -----
-        It covers the curve of the model over the population the rows were drawn from. With
-        `center="mean"` other rows would also have another mean of the curve, by which it is
-        shifted; that is a part of the interval. Few rows make it wider (Student's t).
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.column_stack([np.linspace(0, 10, 101), np.linspace(-1, 1, 101)])
-        >>> fx = rhale.explain(lambda rows: rows[:, 0] * rows[:, 1], x, method="ice", bins=5)
-        >>> profile = fx["x0"]  # rows have the slopes -1 to 1
-        >>> low, high = profile.ci(10.0, center="start")
-        >>> bool(low < profile.curve(10.0, center="start") < high)
-        True
-        """
         require_level(level)
         self._check_ends(x, outside)
         factor, curve = student_quantile(level, self.rows - 1), self.curve(x, center=center)
@@ -434,7 +362,7 @@ class Profile(FrozenResult):
         drawn = size**2 * tails / (4 * self._rows_with_value)
         return zero_rounding_of_effect(float(np.sqrt(of_curve + drawn)), size)
 
-    def _read_for_statistics(self) -> tuple[str, Heights, float]:
+    def _read_for_statistics(self) -> tuple[Readings, Heights, float]:
         """Where the profile is read, its heights there, and what errors add to its mean square."""
         place, weight = self._row_positions
         if self.method == "mplot":  # the means of points are independent

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from rhale.interaction.moments import PairAxis
+from rhale.interaction.pair_effect import PairSurface
 from rhale.interaction.pair_profile import (
     PairSection,
-    PairSurface,
     cut_sections,
     read_surface_cells,
 )

@@ -15,6 +15,7 @@ from rhale.effects.binning.partition import require_count
 from rhale.effects.curve import Center
 from rhale.effects.result import (
     N_CURVE_POINTS,
+    FrozenResult,
     Outside,
     Parts,
     Quantity,
@@ -33,7 +34,6 @@ from rhale.output.times import ColumnKind
 from rhale.stability.replication import Overlap, Replication, mean_factor, replicate
 from rhale.stats.arrays import FloatArray
 from rhale.stats.distributions import student_quantile
-from rhale.stats.records import freeze, same_fields
 
 REPLICATION_LEVEL = 0.05  # an effect comes back where chance would make one as large in fewer cases
 
@@ -107,7 +107,7 @@ class RefitMissing:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RefitEffect:
+class RefitEffect(FrozenResult):
     """How one feature moves one output, in every training.
 
     Attributes
@@ -151,18 +151,10 @@ class RefitEffect:
     drawn: float = 0.0
     inside: tuple[RefitEffect, ...] = ()
 
-    def __post_init__(self) -> None:
-        freeze(self)
-
-    def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self) -> str:
         low, high = self.importance_ci()
         return (
-            f"RefitEffect({self.name!r}, output={self.output!r}, {len(self.effects)} trainings, "
+            f"RefitEffect({self.name!r}, output={self.captions.output(self.output)!r}, {len(self.effects)} trainings, "
             f"importance={write_between(self.importance, low, high)}, "
             f"replicated={write_number(self.replicated)}, p={self.p_value:.2g})"
         )
@@ -202,9 +194,14 @@ class RefitEffect:
         return self.effects[0].axis
 
     @property
-    def column_kind(self) -> ColumnKind:
-        """What the values of the feature are."""
+    def kind(self) -> ColumnKind:
+        """What the values are: "number", "date", "duration", "steps" (whole numbers) or "categories"."""
         return self.effects[0].column_kind
+
+    @property
+    def column_kind(self) -> ColumnKind:
+        """The same as `kind`."""
+        return self.kind
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -673,7 +670,7 @@ def deviation_over_refits(values: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RefitPair:
+class RefitPair(FrozenResult):
     """How strongly two features interact in every training, and whether that comes back.
 
     Attributes
@@ -709,17 +706,9 @@ class RefitPair:
     overlap: Overlap
     captions: Captions = field(default=NO_CAPTIONS, compare=False, metadata=NOT_WRITTEN)
 
-    def __post_init__(self) -> None:
-        freeze(self)
-
-    def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self) -> str:
         return (
-            f"RefitPair({self.names!r}, output={self.output!r}, {len(self.strengths)} trainings, "
+            f"RefitPair({self.names!r}, output={self.captions.output(self.output)!r}, {len(self.strengths)} trainings, "
             f"strength={write_number(self.strength)}, replicated={write_number(self.replicated)}, "
             f"p={self.p_value:.2g})"
         )

@@ -88,7 +88,7 @@ def test_a_smooth_black_box_is_explained_as_by_its_gradient(problem):
     bins = rhale.Fixed(10)
     by_secants = rhale.explain(problem.predict, rows, bins=bins)
     by_slopes = rhale.explain(problem.predict, rows, gradient=problem.gradient, bins=bins)
-    for found, expected in zip(by_secants, by_slopes, strict=True):
+    for found, expected in zip(by_secants.values(), by_slopes.values(), strict=True):
         assert found.notes[0] == "secants (smooth): windows hold 0.01 of the rows"
         size = np.abs(expected.sample.local_effects).max()
         dense = expected.count >= 40

@@ -216,7 +216,7 @@ def test_equality_compares_numbers_and_takes_nan_for_equal():
 def test_repr_is_one_line_with_the_most_important():
     text = repr(example())
     assert "\n" not in text
-    assert text.startswith("Effect('age', output='y0', 2 bins on [0, 2], importance=")
+    assert text.startswith("Effect('age', output='prediction', 2 bins on [0, 2], importance=")
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, -1.0, 95, NAN])

@@ -55,8 +55,8 @@ WAYS = {
 SPREAD = ("places", "shares", "covariance", "error", "first", "last", "x", "rows")
 
 
-def spreads(fx):
-    return [getattr(effect.row_spread, name) for effect in fx for name in SPREAD]
+def spreads(results):
+    return [getattr(effect.row_spread, name) for effect in results for name in SPREAD]
 
 
 def assert_same_bits(one, other):
@@ -85,16 +85,16 @@ def test_the_order_of_rows_chunks_and_threads_changes_no_bit(way):
     whole = rhale.explain(model, X, **ask)
     assert whole["x0"].typical_spread > 0.1
     order = np.random.default_rng(1).permutation(len(X))
-    assert_same_bits(rhale.explain(model, X[order], **ask), whole)
-    assert_same_bits(rhale.explain(model, X, batch_size=97, **ask), whole)
-    assert_same_bits(rhale.explain(model, X, batch_size=200, n_jobs=2, **ask), whole)
+    assert_same_bits(rhale.explain(model, X[order], **ask).values(), whole.values())
+    assert_same_bits(rhale.explain(model, X, batch_size=97, **ask).values(), whole.values())
+    assert_same_bits(rhale.explain(model, X, batch_size=200, n_jobs=2, **ask).values(), whole.values())
 
 
 def test_of_many_rows_the_same_are_moved_in_whatever_order_they_come():
     rows = np.random.default_rng(2).normal(size=(5_000, 3))
     whole = rhale.explain(product, rows, gradient=slopes)
     for changed, ask in ((rows[::-1], {}), (rows, {"batch_size": 333})):
-        assert_same_bits(rhale.explain(product, changed, gradient=slopes, **ask), whole)
+        assert_same_bits(rhale.explain(product, changed, gradient=slopes, **ask).values(), whole.values())
 
 
 @pytest.mark.parametrize("way", ["gradients", "a smooth black box", "a black box with steps"])
@@ -104,7 +104,7 @@ def test_scaling_the_output_by_a_power_of_two_scales_the_spread_exactly(way):
         ask = {"gradient": lambda rows: 8 * slopes(rows)}
     one = rhale.explain(model, X, **WAYS[way][1])
     other = rhale.explain(lambda rows: 8 * model(rows), X, **ask)
-    for ours, theirs in zip(one, other, strict=True):
+    for ours, theirs in zip(one.values(), other.values(), strict=True):
         np.testing.assert_array_equal(64 * ours.row_spread.covariance, theirs.row_spread.covariance)
         assert 8 * ours.typical_spread == theirs.typical_spread
         assert 8 * ours.typical_spread_error == theirs.typical_spread_error
@@ -149,7 +149,7 @@ ADDITIVE = {
 def test_an_additive_model_has_exactly_none(name):
     stumps = GradientBoostingRegressor(n_estimators=80, max_depth=1, random_state=0)
     model = ADDITIVE[name] if name in ADDITIVE else stumps.fit(X, product(X))
-    for effect in rhale.explain(model, X):
+    for effect in rhale.explain(model, X).values():
         assert effect.typical_spread == 0.0
         x = np.quantile(X, np.linspace(0, 1, 21))
         for center in ("mean", "start", "uniform"):
@@ -199,7 +199,7 @@ def test_curves_of_shown_rows_are_those_of_the_model_between_the_places_they_wer
     model, ask = WAYS[way]
     predict = getattr(model, "predict", model)
     fx = rhale.explain(model, X, **ask)
-    for column, effect in enumerate(fx):
+    for column, effect in enumerate(fx.values()):
         places = effect.row_spread.places
         for center in ("mean", "start", "uniform"):
             shown = effect.row_curves(center=center)

@@ -199,7 +199,7 @@ def test_rows_of_a_linear_model_do_not_differ_whatever_its_scale(method, power):
     rows = np.random.default_rng(0).normal(size=(200, 3))
     slopes = np.array([0.1, 3.3, 47.7])
     fx = rhale.explain(lambda r: 2.0**power * (1.1 + r @ slopes), rows, method=method)
-    for effect in fx:
+    for effect in fx.values():
         assert effect.typical_spread == 0.0
         assert effect.heterogeneity == 0.0
         assert effect.importance > 0
