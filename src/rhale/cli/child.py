@@ -127,7 +127,9 @@ def _extrapolate_cost(
         ways={way: ways.count(way) for way in dict.fromkeys(ways)},
         rows_asked=int(record["rows_asked"]) if word == "answers_walked" else round(float(work)),
         seconds=max(cold - warm, 0.0) + warm * max(float(more_work), 1.0),
-        notes=tuple(dict.fromkeys(n for e in more.values() for n in e.notes if n.kind == BLACK_BOX)),
+        notes=tuple(
+            dict.fromkeys(n for e in more.values() for n in e.notes if n.kind == BLACK_BOX)
+        ),
     )
 
 

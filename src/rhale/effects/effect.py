@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar, Literal, NamedTuple, get_args
@@ -97,6 +98,20 @@ N_ERRORS = 3.0  # standard errors; a normal error exceeds them once in 370, even
 class Effect(CurveResult):
     """How one feature moves one output: bins, effect, spread between rows, uncertainty.
 
+    ======================================= ======================================================
+    the curve                               `curve(x)`, its interval `ci(x)`, `difference(a, b)`
+    how rows differ                         `spread(x)`, `typical_spread`, `typical_spread_error`,
+                                            `row_curves()`, `regions`
+    its size, in units of the output        `importance`, `importance_error`, `statistics(y)`
+    bins: limits, rows, effect and its      `edges`, `count`, `mean`, `std`, `standard_error`
+    deviation per unit of the feature
+    what to know                            `name`, `output`, `kind`, `missing`, `jumps`, `notes`
+    pictures and tables                     `plot()`, `curve_frame()`, `to_frame()`, `table()`
+    ======================================= ======================================================
+
+    These are what `dir(effect)` lists. The fields below are what files hold; most of them serve the
+    library.
+
     Attributes
     ----------
     name, output : str
@@ -150,7 +165,7 @@ class Effect(CurveResult):
         How rows differ: the covariance of their increments between places near their own. None
         where no model could be asked.
     kind : {"number", "date", "duration"}
-        What the feature values are; dates are days since 1970, durations are seconds.
+        What the feature values are (of levels: "steps", "categories"); dates are days since 1970, durations are seconds.
     missing : Missing or None
         What happens when the value is removed, where that was measured.
     stairs : Staircase or None
@@ -215,6 +230,12 @@ class Effect(CurveResult):
     captions: Captions = field(default=NO_CAPTIONS, compare=False, metadata=NOT_WRITTEN)
     parts: ClassVar[Parts] = "bins"
     quantity: ClassVar[Quantity] = "effect"
+    _own_names: ClassVar[tuple[str, ...]] = ("row_curves", "edges", "count", "jumps", "sample")
+    _former_names: ClassVar[Mapping[str, str]] = {
+        **{name: f"_{name}" for name in ("crossings", "doubt", "drawing", "fit")},
+        "bins": "_bin_fits",
+        "line": "_drawn_line",
+    }
 
     @property
     def axis(self) -> FloatArray:
@@ -240,24 +261,24 @@ class Effect(CurveResult):
         return self.count > 0 if self.stairs is None else np.ones(self.count.size, dtype=np.bool_)
 
     @cached_property
-    def bins(self) -> BinFits:
+    def _bin_fits(self) -> BinFits:
         """What was fitted in every bin: a record of the method."""
         rows = RowEnds(self.mean_x, self.low_x, self.high_x)
         return BinFits.of(self.edges, np.nan_to_num(self.level), self.slope, rows)
 
     @cached_property
-    def fit(self) -> Fit:
+    def _fit(self) -> Fit:
         """The effect as a function, stretch by stretch: a record of the method."""
         rows = self.row_places
         if self.density == "bins":
             rows = spread_evenly(self.edges, self.weight)
-        fit = build_fit_from_bins(self.bins, self.cells, rows, self.gaps)
-        if self.crossings is None:
+        fit = build_fit_from_bins(self._bin_fits, self.cells, rows, self.gaps)
+        if self._crossings is None:
             return fit
-        return replace(fit, gaps=self.gaps.apart(self.crossings), asked=self.crossings)
+        return replace(fit, gaps=self.gaps.apart(self._crossings), asked=self._crossings)
 
     @property
-    def crossings(self) -> Crossings | None:
+    def _crossings(self) -> Crossings | None:
         """What sampled rows say that were moved across wide stretches without rows.
 
         None where there are none, and where bins (`method="ale"`) or jumps reach across by themselves.
@@ -267,12 +288,12 @@ class Effect(CurveResult):
         return self.row_spread.crossings
 
     @property
-    def line(self) -> Fit | Staircase:
+    def _drawn_line(self) -> Fit | Staircase:
         """What is drawn: the model's own jumps, or what the fits of the bins add up to."""
-        return self.fit if self.stairs is None else self.stairs
+        return self._fit if self.stairs is None else self.stairs
 
     @cached_property
-    def drawing(self) -> Drawing | None:
+    def _drawing(self) -> Drawing | None:
         """The staircase as it is drawn smooth; None where there are no jumps."""
         return None if self.stairs is None else Drawing.of(self.stairs, self.row_places, self.jumps)
 
@@ -282,7 +303,7 @@ class Effect(CurveResult):
         return () if self.stairs is None else tuple(find_jumps(self.stairs, self.total_rows))
 
     @cached_property
-    def doubt(self) -> Uncertainty | Staircase:
+    def _doubt(self) -> Uncertainty | Staircase:
         """How uncertain `line` is: a record of the method, behind `ci`."""
         if self.stairs is not None:
             return self.stairs
@@ -291,8 +312,8 @@ class Effect(CurveResult):
         degrees = fill_gaps(np.where(free > 0, free, np.nan), middle)
         none = np.zeros(self.level.size)
         return Uncertainty(
-            fit=self.fit,
-            bins=self.bins,
+            fit=self._fit,
+            bins=self._bin_fits,
             measured=self.measured,
             level_variance=np.where(self.measured, fill_gaps(self.level_error**2, middle), 0.0),
             slope_variance=np.nan_to_num(self.slope_error) ** 2,
@@ -321,7 +342,7 @@ class Effect(CurveResult):
         if self.stairs is not None:
             rise = np.diff(self.stairs.curve(self.edges, "start"))
             return as_frozen(np.divide(rise, width, out=np.zeros_like(rise), where=width > 0))
-        fit = self.fit
+        fit = self._fit
         # where one line fills a bin that is its height in the middle: exact for a constant
         mean = self.level + self.slope * (middles(self.edges) - self.mean_x)
         # a bin that is cut (at rows' ends, followed cells or gaps) has its rise over its width
@@ -384,7 +405,7 @@ class Effect(CurveResult):
         width = np.diff(self.edges)
         if not np.all(width > 0):
             return self.level_error
-        error = np.sqrt(self.doubt.of_changes(self.edges[:-1], self.edges[1:]).variance) / width
+        error = np.sqrt(self._doubt.of_changes(self.edges[:-1], self.edges[1:]).variance) / width
         return np.where(np.isfinite(self.level_error), error, np.nan)
 
     def curve(
@@ -435,7 +456,7 @@ class Effect(CurveResult):
 
     def _line(self, *, smooth: bool) -> Fit | Staircase | Drawing:
         """The curve, or the smooth one of a staircase."""
-        return self.drawing if smooth and self.drawing is not None else self.line
+        return self._drawing if smooth and self._drawing is not None else self._drawn_line
 
     def spread(
         self,
@@ -487,7 +508,7 @@ class Effect(CurveResult):
         known_accumulate(accumulate)
         points, shape = as_points(x, self.kind)
         unknown = find_beyond(self, points, outside) | np.isnan(points)
-        places, own = self.fit.places(center), self.row_spread
+        places, own = self._fit.places(center), self.row_spread
         if accumulate == "measured" and own is not None:
             zero = own.behind if center == "mean" else places.weight @ self._increments(places.x)
             spread = own.combine(self._increments(np.nan_to_num(points)) - zero)
@@ -561,7 +582,7 @@ class Effect(CurveResult):
         """
         if self.row_spread is None:
             return NO_SHOWN_ROWS
-        places, nodes = self.row_spread.places, self.fit.places(center)
+        places, nodes = self.row_spread.places, self._fit.places(center)
         zero = nodes.weight @ self._increments(nodes.x)
         zero = self.row_spread.behind if center == "mean" else zero
         curve = self.curve(places, center=center)
@@ -645,7 +666,7 @@ class Effect(CurveResult):
                 shifts = self.stairs.redraw(moved, draws=draws, seed=seed)
             low, high = curve + np.quantile(shifts, [(1 - level) / 2, (1 + level) / 2], axis=0)
         else:
-            found = (self.doubt if isinstance(line, Fit) else line).of_curve(points, center)
+            found = (self._doubt if isinstance(line, Fit) else line).of_curve(points, center)
             reach = student_quantile(level, found.degrees) * np.sqrt(found.variance)
             low, high = curve - reach, curve + reach
         low, high = (np.where(unknown, np.nan, end).reshape(shape) for end in (low, high))
@@ -655,7 +676,7 @@ class Effect(CurveResult):
         """How curves of rows drawn anew differ from the curve of these rows, (draws, n_x)."""
         from rhale.effects.binning.fit import fit_effect  # which makes effects
 
-        grid = Grid(self.fit.edges, self.closed)
+        grid = Grid(self._fit.edges, self.closed)
         inside = grid.covers(self.sample.x) & (self.sample.weight > 0)
         places, effects, weight = (np.asarray(column)[inside] for column in self.sample)
         if places.size < 2:
@@ -670,7 +691,7 @@ class Effect(CurveResult):
         def refit(weight: FloatArray, crossings: Crossings | None) -> FloatArray:
             drawn = weight > 0
             cells = measure_moments(grid, places[drawn], effects[drawn], weight[drawn])
-            fit = fit_effect(self.name, self.output, cells, cuts).fit
+            fit = fit_effect(self.name, self.output, cells, cuts)._fit  # noqa: SLF001 - of this class
             return replace(fit, asked=crossings).curve(x, center)
 
         # rows that agree are kept once, with their weights added up, so that rows are drawn in
@@ -680,10 +701,10 @@ class Effect(CurveResult):
         ]
         times = weight / each
         rng, shifts = np.random.default_rng(seed), np.empty((draws, x.size))
-        own = refit(weight, self.crossings)
+        own = refit(weight, self._crossings)
         for shift in shifts:
             drawn, crossings = rng.multinomial(round(times.sum()), times / times.sum()), None
-            if (measured := self.crossings) is not None:
+            if (measured := self._crossings) is not None:
                 # rows that were moved across gaps are not kept: their rises are drawn as normal
                 none = np.zeros_like(measured.rise)
                 noise = rng.multivariate_normal(
@@ -706,24 +727,24 @@ class Effect(CurveResult):
         >>> round(rhale.effect(x, np.full(100, 3.0)).importance, 6)  # a curve of -3 and 3
         3.0
         """
-        return self.line.importance()
+        return self._drawn_line.importance()
 
     @cached_property
     def importance_error(self) -> float:
         """Standard error of `importance`, over rows drawn from the same population."""
-        return zero_rounding_of_effect(float(np.sqrt(self.doubt.of_importance())), self.importance)
+        return zero_rounding_of_effect(float(np.sqrt(self._doubt.of_importance())), self.importance)
 
     def _read_for_statistics(self) -> tuple[Density, Heights, float]:
         """Where the curve is read, its heights there, and what errors add to its mean square."""
-        noise = self.doubt.added_square()
+        noise = self._doubt.added_square()
         if self.stairs is not None:
             found = summarise_ale_steps(self.stairs.heights, self.stairs.row_shares)
         elif self.density == "bins":
-            found = summarise_ale_bins(self.fit.curve(self.edges, "mean"), self.weight)
+            found = summarise_ale_bins(self._fit.curve(self.edges, "mean"), self.weight)
         else:
-            rows, some = self.fit.rows, self.count > 0
-            ends = self.fit.curve(np.concatenate([self.low_x[some], self.high_x[some]]), "mean")
-            values = self.fit.curve(rows.x, "mean")
+            rows, some = self._fit.rows, self.count > 0
+            ends = self._fit.curve(np.concatenate([self.low_x[some], self.high_x[some]]), "mean")
+            values = self._fit.curve(rows.x, "mean")
             reached = np.concatenate([values, ends])
             found = Heights(values, rows.weight, float(reached.min()), float(reached.max()))
         return self.density, found, noise
@@ -735,7 +756,7 @@ class Effect(CurveResult):
         In units of the output, as `importance`, and comparable between features: a product of two
         independent features has the same for both. Where rows differ by rounding, it is zero.
         """
-        rows = self.fit.rows
+        rows = self._fit.rows
         if self.row_spread is None:
             return zero_rounding_of_effect(
                 rows.deviation(self._accumulate(rows.x)), self.importance
@@ -743,13 +764,13 @@ class Effect(CurveResult):
         return zero_rounding_of_effect(self.row_spread.typical, self.importance)
 
     def height(self, x: FloatArray) -> FloatArray:
-        return self.line.curve(x, "mean")
+        return self._drawn_line.curve(x, "mean")
 
     def places(self, n_points: int = N_CURVE_POINTS) -> FloatArray:
         require_count("n_points", n_points)
         x = np.union1d(self.edges, np.linspace(self.edges[0], self.edges[-1], n_points))
-        if self.crossings is not None:
-            x = np.union1d(x, np.concatenate(self.crossings[:2]))
+        if self._crossings is not None:
+            x = np.union1d(x, np.concatenate(self._crossings[:2]))
             x = x[(x >= self.edges[0]) & (x <= self.edges[-1])]
         if self.stairs is None:
             return x
@@ -763,14 +784,14 @@ class Effect(CurveResult):
             spread = np.abs(np.diff(self._accumulate(x)))[0]
         else:
             spread = own.combine(np.diff(self._increments(x), axis=0))[0]
-        error = np.sqrt(self.doubt.of_changes(x[:1], x[1:]).variance[0])
+        error = np.sqrt(self._doubt.of_changes(x[:1], x[1:]).variance[0])
         return Difference(float(size), float(error), float(spread))
 
     def errors_from(self, x: FloatArray, zero: RowPlaces) -> Estimate:
-        return self.doubt.of_curve_from(x, zero)
+        return self._doubt.of_curve_from(x, zero)
 
     def rows_along(self) -> RowPlaces:
-        return self.fit.rows
+        return self._fit.rows
 
     def support(self) -> Support:
         if self.sample.x.size:

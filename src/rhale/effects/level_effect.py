@@ -46,6 +46,21 @@ from rhale.stats.interpolation import interpolate_points, locate_between_points
 class LevelEffect(CurveResult):
     """How the levels of one feature move one output: steps between neighbouring levels.
 
+    ======================================= ======================================================
+    the curve, at levels or at all of them  `curve(x)`, its interval `ci(x)`, `difference(a, b)`
+    how rows differ                         `spread(x)`, `typical_spread`, `typical_spread_error`,
+                                            `row_curves()`, `regions`
+    its size, in units of the output        `importance`, `importance_error`, `statistics(y)`
+    levels, their rows and shares           `levels`, `level_count`, `share`, `pooled`
+    steps between neighbours                `step`, `mean`, `std`, `standard_error`
+    what to know                            `name`, `output`, `kind` ("steps" or "categories"),
+                                            `missing`, `notes`
+    pictures and tables                     `plot()`, `curve_frame()`, `to_frame()`, `table()`
+    ======================================= ======================================================
+
+    These are what `dir(effect)` lists. The fields below are what files hold; most of them serve the
+    library.
+
     Attributes
     ----------
     name, output : str
@@ -128,6 +143,14 @@ class LevelEffect(CurveResult):
     captions: Captions = field(default=NO_CAPTIONS, compare=False, metadata=NOT_WRITTEN)
     parts: ClassVar[Parts] = "levels"
     quantity: ClassVar[Quantity] = "effect"
+    _own_names: ClassVar[tuple[str, ...]] = (
+        "row_curves",
+        "levels",
+        "level_count",
+        "share",
+        "step",
+        "pooled",
+    )
 
     def _extent(self) -> str:
         return f"{len(self.levels)} levels"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
@@ -54,6 +55,19 @@ MIN_PROFILE_POINTS = 32  # drawn at least: bands bend between points
 class Profile(CurveResult):
     """Average prediction at the points of a grid, and how the rows' own curves scatter.
 
+    ======================================= ======================================================
+    the curve                               `curve(x)`, its interval `ci(x)`, `difference(a, b)`
+    how rows differ                         `spread(x)`, `typical_spread`, `ice()`, `dice()`
+    its size, in units of the output        `importance`, `importance_error`, `statistics(y)`
+    points                                  `grid`, `levels`, `share`, `mean`, `std`,
+                                            `standard_error`
+    what to know                            `name`, `output`, `kind`, `method`, `missing`, `notes`
+    pictures and tables                     `plot()`, `curve_frame()`, `to_frame()`, `table()`
+    ======================================= ======================================================
+
+    These are what `dir(profile)` lists. The fields below are what files hold; most of them serve the
+    library.
+
     Attributes
     ----------
     name, output : str
@@ -83,7 +97,7 @@ class Profile(CurveResult):
     notes : tuple of Note
         What a reader should know.
     kind : {"number", "date", "duration"}
-        What the feature values are; dates are days since 1970, durations are seconds.
+        What the places of the grid are (`column_kind` tells levels, too); dates are days since 1970, durations are seconds.
     levels : tuple of str
         Labels of the points, where the feature has levels (then the grid is 0, 1, 2, ... or their
         values, if they are numbers); none otherwise.
@@ -133,6 +147,8 @@ class Profile(CurveResult):
     captions: Captions = field(default=NO_CAPTIONS, compare=False, metadata=NOT_WRITTEN)
     parts: ClassVar[Parts] = "points"
     quantity: ClassVar[Quantity] = "prediction"
+    _own_names: ClassVar[tuple[str, ...]] = ("method", "grid", "levels", "share", "ice", "dice")
+    _former_names: ClassVar[Mapping[str, str]] = {"centring": "_centring"}
 
     def _extent(self) -> str:
         return f"{self.method}, {super()._extent()}"
@@ -169,27 +185,8 @@ class Profile(CurveResult):
         """Whether the levels, if there are any, are numbers: then the grid is their values."""
         return are_numbers(self.levels, self.grid)
 
-    def centring(self, center: Center | None) -> FloatArray:
-        """Weights whose average of the curve is taken as zero; None leaves the level.
-
-        Parameters
-        ----------
-        center : {"mean", "start", "uniform"} or None
-            Where the curve is zero.
-
-        Returns
-        -------
-        ndarray of shape (n_points,)
-            Weights, which add up to one, or to none.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.linspace(0, 10, 101)[:, None]
-        >>> profile = rhale.explain(lambda rows: 3 * rows[:, 0] + 1, x, method="ice", bins=5)["x0"]
-        >>> profile.centring("start")
-        array([1., 0., 0., 0., 0., 0.])
-        """
+    def _centring(self, center: Center | None) -> FloatArray:
+        """Weights whose average of the curve is taken as zero; none of them for None."""
         if center is None:
             return np.zeros(self.grid.size)
         known_center(center)
@@ -212,7 +209,7 @@ class Profile(CurveResult):
         outside: Outside = "extend",
     ) -> FloatArray:
         self._check_ends(x, outside)
-        return self._read(x, self.mean - self.centring(center) @ np.nan_to_num(self.mean))
+        return self._read(x, self.mean - self._centring(center) @ np.nan_to_num(self.mean))
 
     def spread(
         self, x: Points, *, center: Center | None = "mean", outside: Outside = "extend"
@@ -268,7 +265,7 @@ class Profile(CurveResult):
             if center is None:
                 error = np.sqrt(variance)
             else:
-                shift = np.eye(self.grid.size) - self.centring(center)
+                shift = np.eye(self.grid.size) - self._centring(center)
                 moved = self._centring_variance() if center == "mean" else 0.0
                 error = np.sqrt(shift**2 @ variance + moved)
             reach = self._read(x, factor * error)
@@ -313,7 +310,7 @@ class Profile(CurveResult):
                 raise BadSettingError(msg)
             level = np.array([np.interp(center, self.grid, curve) for curve in self.curves])
         else:
-            level = self.curves @ self.centring(center)
+            level = self.curves @ self._centring(center)
         return np.asarray(self.curves - level[:, None])
 
     def dice(self) -> FloatArray:
@@ -412,7 +409,7 @@ class Profile(CurveResult):
         return np.asarray(np.interp(number, np.arange(known.size), known))
 
     def missing_trace(self, center: Center | None = "mean", level: float = 0.95) -> Trace | None:
-        shift = -float(self.centring(center) @ np.nan_to_num(self.mean))
+        shift = -float(self._centring(center) @ np.nan_to_num(self.mean))
         known = center is None or self.method == "mplot"
         return trace_missing(self.missing, shift, level, spread_known=known)
 
@@ -512,7 +509,7 @@ class Profile(CurveResult):
             rest = (self.std**2 - np.diag(self.covariance)) / 2
             return np.asarray(self.covariance + rest + rest[:, None])
         # curves less their weighted mean: (I - 1 w') C (I - w 1')
-        weights = self.centring(center)
+        weights = self._centring(center)
         pull = self.covariance @ weights
         return np.asarray(self.covariance - pull - pull[:, None] + weights @ pull)
 

@@ -259,17 +259,19 @@ class CurveResult(FrozenResult):
         """Names that people use; what the library reads besides is found, and not listed."""
         return sorted({*PUBLIC_NAMES, *self._own_names})
 
-    def __getattr__(self, name: str) -> Any:
-        """Find what had a public name in the version before, with a warning."""
-        if name not in self._former_names:
-            msg = f"{type(self).__name__!r} object has no attribute {name!r}"
-            raise AttributeError(msg)
-        warnings.warn(
-            f"{name} of results is internal now, and goes away in the next version of rhale",
-            DeprecationWarning,
-            stacklevel=2,
-        )
-        return getattr(self, self._former_names[name])
+    if not TYPE_CHECKING:  # which would find everything
+
+        def __getattr__(self, name: str) -> Any:
+            """Find what had a public name in the version before, with a warning."""
+            if name not in self._former_names:
+                msg = f"{type(self).__name__!r} object has no attribute {name!r}"
+                raise AttributeError(msg)
+            warnings.warn(
+                f"{name} of results is internal now, and goes away in the next version of rhale",
+                DeprecationWarning,
+                stacklevel=2,
+            )
+            return getattr(self, self._former_names[name])
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -878,7 +880,7 @@ Result = CurveResult  # the name by which other modules import it
 
 # what people use of every result; besides these each kind of result has some of its own
 PUBLIC_NAMES = (
-    *("name", "output", "kind", "curve", "spread", "ci", "difference", "row_curves", "statistics"),
+    *("name", "output", "kind", "curve", "spread", "ci", "difference", "statistics"),
     *("importance", "importance_error", "typical_spread", "typical_spread_error"),
     *("mean", "std", "standard_error", "missing", "notes", "regions"),
     *("plot", "table", "to_frame", "curve_frame"),

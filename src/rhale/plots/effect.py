@@ -247,7 +247,7 @@ def draw_known_curve(
     if center == "mean" and effect.density == "rows" and effect.sample.x.size:
         places, weights = effect.sample.x, effect.sample.weight
     else:
-        places, weights = effect.fit.places(center)
+        places, weights = effect._fit.places(center)  # noqa: SLF001 - its quadrature
     zero = np.average(np.asarray(truth(places), dtype=np.float64), weights=weights)
     (line,) = ax.plot(x, np.asarray(truth(x), dtype=np.float64) - zero, label="truth")
     line.set(color=style.TRUTH, linestyle="--", linewidth=style.THIN_LINE, zorder=5)

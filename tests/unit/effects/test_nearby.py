@@ -87,14 +87,18 @@ def test_the_order_of_rows_chunks_and_threads_changes_no_bit(way):
     order = np.random.default_rng(1).permutation(len(X))
     assert_same_bits(rhale.explain(model, X[order], **ask).values(), whole.values())
     assert_same_bits(rhale.explain(model, X, batch_size=97, **ask).values(), whole.values())
-    assert_same_bits(rhale.explain(model, X, batch_size=200, n_jobs=2, **ask).values(), whole.values())
+    assert_same_bits(
+        rhale.explain(model, X, batch_size=200, n_jobs=2, **ask).values(), whole.values()
+    )
 
 
 def test_of_many_rows_the_same_are_moved_in_whatever_order_they_come():
     rows = np.random.default_rng(2).normal(size=(5_000, 3))
     whole = rhale.explain(product, rows, gradient=slopes)
     for changed, ask in ((rows[::-1], {}), (rows, {"batch_size": 333})):
-        assert_same_bits(rhale.explain(product, changed, gradient=slopes, **ask).values(), whole.values())
+        assert_same_bits(
+            rhale.explain(product, changed, gradient=slopes, **ask).values(), whole.values()
+        )
 
 
 @pytest.mark.parametrize("way", ["gradients", "a smooth black box", "a black box with steps"])
@@ -585,7 +589,7 @@ def test_a_gap_costs_no_more_predictions():
 
         ask = {"gradient": lambda rows: 0 * rows + 1, "local": "gradient"}
         effect = rhale.explain(model, rows, features=[0], **ask)["x0"]
-        assert (effect.crossings is None) == (far == 0)
+        assert (effect._crossings is None) == (far == 0)
         return sum(asked)
 
     assert count(40) == count(0) <= 8 * len(X) + 200
@@ -602,7 +606,7 @@ def test_ale_and_jumps_reach_across_a_gap_by_themselves():
         (trees, "the jumps of the trees"),
         (ale, "rows of one around it are moved"),
     ):
-        assert effect.crossings is None
+        assert effect._crossings is None
         assert any(note.kind == "gap" and words in note for note in effect.notes)
         assert effect.curve(9.0) - effect.curve(1.0) == pytest.approx(3, abs=0.1)
 
@@ -622,7 +626,7 @@ def test_a_model_that_refuses_moved_rows_has_its_neighbours_across_a_gap():
         return np.tile([1.0, 0.0], (len(asked), 1))
 
     effect = rhale.explain(model, rows, features=[0], gradient=gradient)["x0"]
-    assert effect.crossings is None
+    assert effect._crossings is None
     assert any("rests on its neighbours" in note for note in effect.notes)
 
 
@@ -634,5 +638,5 @@ def test_what_rows_say_across_a_gap_is_the_same_in_any_order(ask):
         rhale.explain(lambda rows: np.sin(rows[:, 0]) * rows[:, 1], some, features=[0], **how)["x0"]
         for some, how in ((rows, {}), (np.random.default_rng(1).permutation(rows), ask))
     )
-    for ours, theirs in zip(whole.crossings, other.crossings, strict=True):
+    for ours, theirs in zip(whole._crossings, other._crossings, strict=True):
         np.testing.assert_array_equal(ours, theirs)
