@@ -10,16 +10,14 @@ import numpy as np
 
 from rhale.effects.alignment import share_places
 from rhale.effects.difference import CurveDifference
-from rhale.effects.result import Result, is_constant
+from rhale.effects.result import Result, SeveralResults, is_constant
 from rhale.errors import BadSettingError
 from rhale.naming import find, near_names
-from rhale.output.labels import Captions
-from rhale.output.times import ColumnKind
 from rhale.stats.arrays import FloatArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FeatureComparison:
+class FeatureComparison(SeveralResults):
     """One feature and output in several explanations.
 
     Attributes
@@ -55,24 +53,8 @@ class FeatureComparison:
         return f"FeatureComparison({self.name!r}, against {self.names[0]!r}: {sizes})"
 
     @property
-    def name(self) -> str:
-        """The feature."""
-        return self.results[0].name
-
-    @property
-    def output(self) -> str:
-        """What is moved, as the first explanation calls it."""
-        return self.results[0].output
-
-    @property
-    def kind(self) -> ColumnKind:
-        """What the values are: "number", "date", "duration", "steps" (whole numbers) or "categories"."""
-        return self.results[0].column_kind
-
-    @property
-    def captions(self) -> Captions:
-        """What people read for both."""
-        return self.results[0].captions
+    def _first(self) -> Result:
+        return self.results[0]
 
     @property
     def size(self) -> float:

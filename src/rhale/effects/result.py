@@ -876,6 +876,59 @@ class CurveResult(FrozenResult):
         raise NotImplementedError
 
 
+class SeveralResults:
+    """One feature and output in several results: its names and its axis are those of the first."""
+
+    @property
+    def _first(self) -> CurveResult:
+        raise NotImplementedError
+
+    @property
+    def name(self) -> str:
+        """The feature."""
+        return self._first.name
+
+    @property
+    def output(self) -> str:
+        """What is moved: the label of the output, as the first result has it."""
+        return self._first.output
+
+    @property
+    def kind(self) -> ColumnKind:
+        """What the values are: "number", "date", "duration", "steps" (whole numbers) or "categories"."""
+        return self._first.column_kind
+
+    @property
+    def captions(self) -> Captions:
+        """What people read for features and outputs."""
+        return self._first.captions
+
+    @property
+    def parts(self) -> Parts:
+        """What the results are made of: "bins", "levels" or "points"."""
+        return self._first.parts
+
+    @property
+    def quantity(self) -> Quantity:
+        """What curves show: an "effect", or a "prediction"."""
+        return self._first.quantity
+
+    @property
+    def axis(self) -> FloatArray:
+        """Places of the limits, levels or points, shape (n_places,)."""
+        return self._first.axis
+
+    @property
+    def column_kind(self) -> ColumnKind:
+        """The same as `kind`."""
+        return self._first.column_kind
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """One for each place where the feature has levels; none otherwise."""
+        return self._first.labels
+
+
 Result = CurveResult  # the name by which other modules import it
 
 # what people use of every result; besides these each kind of result has some of its own

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
@@ -17,6 +18,7 @@ from rhale.effects.table import UNDEFINED, Columns, name_places
 from rhale.errors import BadSettingError
 from rhale.interaction.moments import PairAxis, PairMoments, average_mixed_differences
 from rhale.interaction.strength import PairFit, Reading, Square
+from rhale.interaction.surface import PairCellWeights
 from rhale.naming import find_level
 from rhale.output.doors import draw_surface_lazily, show_pair
 from rhale.output.labels import NO_CAPTIONS, NOT_WRITTEN, Captions
@@ -343,6 +345,35 @@ class PairSurface(PairResult):
         """
         raise NotImplementedError
 
+    @property
+    def _cell_weights(self) -> PairCellWeights:
+        """Weights and positions of the rows, for averages over them."""
+        raise NotImplementedError
+
+    def _locate(
+        self, first: Any, second: Any
+    ) -> tuple[list[IntArray], list[FloatArray], tuple[int, ...]]:
+        """Cells and positions of values on both sides, and their common shape."""
+        values = [
+            read_places(*side) for side in zip(self.names, self.axes, (first, second), strict=True)
+        ]
+        x, y = np.broadcast_arrays(*values)
+        found = [self.axes[0].locate(x.ravel()), self.axes[1].locate(y.ravel())]
+        return [one.cell for one in found], [one.place for one in found], x.shape
+
+    def _read(
+        self, heights: FloatArray, cell: Sequence[IntArray], place: Sequence[FloatArray]
+    ) -> FloatArray:
+        """Heights in cells, bilinear between the four corners; nan where a cell is not known."""
+        (a, b), (u, v) = cell, place
+        base, right, up, far = (corner[a, b] for corner in self._cell_weights.corners(heights))
+        height = (base * (1 - v) + right * v) * (1 - u) + (up * (1 - v) + far * v) * u
+        return np.where(self._is_known(cell), height, np.nan)
+
+    def _is_known(self, cell: Sequence[IntArray]) -> BoolArray:
+        """Whether values are on the axes."""
+        return np.asarray((cell[0] >= 0) & (cell[1] >= 0))
+
     def _numbers(self, first: FloatArray, second: FloatArray) -> dict[str, FloatArray | BoolArray]:
         """What a method knows of all cells, by name, beside the surface in their middles."""
         raise NotImplementedError
@@ -543,37 +574,23 @@ class PairEffect(PairSurface):
         return np.where(areas > 0, areas, np.nan)
 
     def surface(self, first: Any, second: Any) -> FloatArray:
-        (cell, place), shape = self._locate(first, second)
-        return self._read(cell, place).reshape(shape)[()]
+        cell, place, shape = self._locate(first, second)
+        return self._read(self.fit.surface, cell, place).reshape(shape)[()]
 
     def effect_at(self, first: Any, second: Any) -> FloatArray:
-        (cell, place), shape = self._locate(first, second)
-        height = self._read(cell, place)
+        cell, place, shape = self._locate(first, second)
+        height = self._read(self.fit.surface, cell, place)
         for main, a, u in zip(self.main, cell, place, strict=True):
             above = np.minimum(a + 1, main.size - 1)  # no row is above the last level
             height = height + main[a] * (1 - u) + main[above] * u
         return height.reshape(shape)[()]
 
-    def _locate(
-        self, first: Any, second: Any
-    ) -> tuple[tuple[list[IntArray], list[FloatArray]], tuple[int, ...]]:
-        """Cells and positions of values on both sides, and their common shape."""
-        values = [
-            read_places(*side) for side in zip(self.names, self.axes, (first, second), strict=True)
-        ]
-        x, y = np.broadcast_arrays(*values)
-        found = [self.axes[0].locate(x.ravel()), self.axes[1].locate(y.ravel())]
-        return ([one.cell for one in found], [one.place for one in found]), x.shape
+    @property
+    def _cell_weights(self) -> PairCellWeights:
+        return self.fit.cell_weights
 
-    def _read(self, cell: list[IntArray], place: list[FloatArray]) -> FloatArray:
-        """The surface in cells that have rows, nan elsewhere."""
-        (a, b), (u, v) = cell, place
-        base, right, up, far = (
-            corner[a, b] for corner in self.fit.cell_weights.corners(self.fit.surface)
-        )
-        height = (base * (1 - v) + right * v) * (1 - u) + (up * (1 - v) + far * v) * u
-        known = (a >= 0) & (b >= 0) & self.measured[a, b]
-        return np.where(known, height, np.nan)
+    def _is_known(self, cell: Sequence[IntArray]) -> BoolArray:
+        return super()._is_known(cell) & self.measured[cell[0], cell[1]]
 
     @property
     def strength(self) -> float:

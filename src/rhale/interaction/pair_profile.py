@@ -17,7 +17,6 @@ from rhale.interaction.pair_effect import (
     PairResult,
     PairSurface,
     as_read_only_view,
-    read_places,
 )
 from rhale.interaction.surface import PairCellWeights
 from rhale.output.labels import NO_CAPTIONS, NOT_WRITTEN, Captions
@@ -99,7 +98,6 @@ class PairProfile(PairSurface):
 
     @property
     def _cell_weights(self) -> PairCellWeights:
-        """Weights and positions of the rows, for averages over them."""
         levels = (self.axes[0].is_levels, self.axes[1].is_levels)
         return PairCellWeights(self.moments.weight, self.moments.places, levels)
 
@@ -140,11 +138,11 @@ class PairProfile(PairSurface):
         return np.full(self.dependence.shape, np.nan)
 
     def surface(self, first: Any, second: Any) -> FloatArray:
-        return self._read(self.heights, first, second)
+        return self._read_at(self.heights, first, second)
 
     def effect_at(self, first: Any, second: Any) -> FloatArray:
         rows, columns = self.main
-        return self._read(self.heights + rows[:, None] + columns, first, second)
+        return self._read_at(self.heights + rows[:, None] + columns, first, second)
 
     def dependence_at(self, first: Any, second: Any) -> FloatArray:
         """Mean prediction with both features set, bilinear between nodes.
@@ -170,19 +168,12 @@ class PairProfile(PairSurface):
         >>> pair.dependence_at([0.5, -0.5], 0.5).round(6)
         array([ 0.25, -0.25])
         """
-        return self._read(self.dependence, first, second)
+        return self._read_at(self.dependence, first, second)
 
-    def _read(self, heights: FloatArray, first: Any, second: Any) -> FloatArray:
-        """Read heights at some places."""
-        values = [
-            read_places(*side) for side in zip(self.names, self.axes, (first, second), strict=True)
-        ]
-        x, y = np.broadcast_arrays(*values)
-        (a, u), (b, v) = self.axes[0].locate(x.ravel()), self.axes[1].locate(y.ravel())
-        # bilinear between the four corners of the cell
-        base, right, up, far = (corner[a, b] for corner in self._cell_weights.corners(heights))
-        height = (base * (1 - v) + right * v) * (1 - u) + (up * (1 - v) + far * v) * u
-        return np.where((a >= 0) & (b >= 0), height, np.nan).reshape(x.shape)[()]
+    def _read_at(self, heights: FloatArray, first: Any, second: Any) -> FloatArray:
+        """Read heights at some values, also where no row is."""
+        cell, place, shape = self._locate(first, second)
+        return self._read(heights, cell, place).reshape(shape)[()]
 
     @cached_property
     def strength(self) -> float:
