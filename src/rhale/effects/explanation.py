@@ -28,7 +28,7 @@ from rhale.effects.local.notes import (
     describe_implausible,
 )
 from rhale.effects.result import Outside, Result, is_constant
-from rhale.effects.result_set import ResultSet
+from rhale.effects.result_set import StoredResultSet
 from rhale.errors import BadSettingError
 from rhale.naming import list_asked
 from rhale.output.labels import Captions, caption, captions_of
@@ -64,7 +64,7 @@ REGIONS_STAY = Note(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation(ResultSet[Result]):
+class Explanation(StoredResultSet[Result]):
     """The effects of all explained features on all explained outputs.
 
     Attributes

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 from rhale.effects import store
-from rhale.errors import BadSettingError, UnknownNameError, UnknownOutputError
+from rhale.errors import UnknownNameError, UnknownOutputError
 from rhale.naming import find_feature, find_output, near_names
 from rhale.output.labels import Captions, choose_output_names
 from rhale.stats.records import same_fields
@@ -28,7 +28,7 @@ class ResultSet(Generic[HeldResult]):
 
     A subclass has `features`, `outputs`, `captions` and `provenance`, and says which results it
     holds (`_results`), by what they are ranked (`_rank`), how it is printed (`__str__`) and shown on
-    a page (`_page`), and what goes into a file (`_pack`).
+    a page (`_page`).
 
     Examples
     --------
@@ -73,11 +73,6 @@ class ResultSet(Generic[HeldResult]):
     def _page(self, title: str | None) -> str:
         """The page as HTML."""
         raise NotImplementedError
-
-    def _pack(self) -> Any:
-        """Plain values for a file."""
-        msg = f"a {type(self).__name__} has no file of its own; save what it was made of"
-        raise BadSettingError(msg)
 
     def __eq__(self, other: object) -> bool:
         return same_fields(self, other)
@@ -258,31 +253,6 @@ class ResultSet(Generic[HeldResult]):
         """Kind of the explained table, which data frames are of unless another is asked for."""
         return cast("str | None", self.provenance.get("table"))
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write one JSON file that `rhale.load` reads back exactly; models are not in it.
-
-        A `Comparison` has no file: save its explanations, and compare them again.
-
-        Parameters
-        ----------
-        path : path-like
-            The file, for example "effects.json".
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.random.default_rng(0).uniform(0, 10, size=(200, 2))
-        >>> fx = rhale.explain(lambda rows: 2 * rows[:, 0] + rows[:, 1], x)
-        >>> import tempfile, pathlib
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> path = pathlib.Path(folder.name, "effects.json")
-        >>> fx.save(path)
-        >>> rhale.load(path) == fx
-        True
-        >>> folder.cleanup()
-        """
-        store.write_result_file(path, self._pack())
-
     def report(self, path: str | PathLike[str], title: str | None = None) -> Path:
         """Write one HTML page that needs no network: ranking, sentences, charts, notes.
 
@@ -312,6 +282,40 @@ class ResultSet(Generic[HeldResult]):
         """
         write_text(path, self._page(title))
         return Path(path)
+
+
+class StoredResultSet(ResultSet[HeldResult]):
+    """Results that have a file of their own: all but comparisons, which are made of explanations.
+
+    A subclass says what goes into the file (`_pack`).
+    """
+
+    def _pack(self) -> Any:
+        """Plain values for the file."""
+        raise NotImplementedError
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write one JSON file that `rhale.load` reads back exactly; models are not in it.
+
+        Parameters
+        ----------
+        path : path-like
+            The file, for example "effects.json".
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(0, 10, size=(200, 2))
+        >>> fx = rhale.explain(lambda rows: 2 * rows[:, 0] + rows[:, 1], x)
+        >>> import tempfile, pathlib
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = pathlib.Path(folder.name, "effects.json")
+        >>> fx.save(path)
+        >>> rhale.load(path) == fx
+        True
+        >>> folder.cleanup()
+        """
+        store.write_result_file(path, self._pack())
 
 
 def _split_key(key: Any) -> tuple[Any, Any]:

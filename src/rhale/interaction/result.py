@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from rhale.effects import listing, store
-from rhale.effects.result_set import ResultSet
+from rhale.effects.result_set import StoredResultSet
 from rhale.errors import BadSettingError, UnknownFeatureError, UnknownNameError
 from rhale.interaction import table
 from rhale.interaction.pair_effect import PAIR_NAME_SEPARATOR, PairMethod, PairResult
@@ -23,7 +23,7 @@ from rhale.stats.records import as_read_only, freeze
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Interactions(ResultSet[PairResult]):
+class Interactions(StoredResultSet[PairResult]):
     """Pairs of features, and what they do together to each output.
 
     Attributes

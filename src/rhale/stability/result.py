@@ -12,7 +12,7 @@ import numpy as np
 
 from rhale.effects import listing, store
 from rhale.effects.explanation import Explanation
-from rhale.effects.result_set import ResultSet
+from rhale.effects.result_set import StoredResultSet
 from rhale.errors import BadSettingError
 from rhale.interaction.result import Interactions
 from rhale.interaction.settings import read_pairs
@@ -80,7 +80,7 @@ class PairSource(Protocol):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Refits(ResultSet[RefitEffect]):
+class Refits(StoredResultSet[RefitEffect]):
     """The effects of all features in every training, on the same rows and with the same bins.
 
     Attributes
