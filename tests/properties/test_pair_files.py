@@ -115,12 +115,18 @@ def saved():
     }
     heavy = [
         replace(p.moments, weight=1.5 * p.moments.weight, weight_squares=2 * p.moments.weight)
-        for p in made["weights"]
+        for p in made["weights"].values()
     ]
-    pairs = tuple(replace(p, moments=m) for p, m in zip(made["weights"], heavy, strict=True))
+    pairs = tuple(
+        replace(p, moments=m) for p, m in zip(made["weights"].values(), heavy, strict=True)
+    )
     made["weights"] = replace(made["weights"], pairs=pairs)
-    made["profiles"] = replace(made["levels"], pairs=tuple(map(as_profile, made["levels"])))
-    made["h"] = replace(made["levels"], pairs=tuple(as_index(p, "h", 0.5) for p in made["levels"]))
+    made["profiles"] = replace(
+        made["levels"], pairs=tuple(map(as_profile, made["levels"].values()))
+    )
+    made["h"] = replace(
+        made["levels"], pairs=tuple(as_index(p, "h", 0.5) for p in made["levels"].values())
+    )
     contents = {}
     with tempfile.TemporaryDirectory() as folder:
         for name, ix in made.items():
