@@ -227,7 +227,7 @@ def cover_tables() -> Iterator[list[Any]]:
                 for way, (f, bins) in enumerate(ways):
                     more = {"method": "ale", "bins": bins} if bins else {}
                     effects = rhale.explain(f, some, features=asked, n_jobs=1, **more)
-                    for k, (effect, s) in enumerate(zip(effects, asked, strict=True)):
+                    for k, (effect, s) in enumerate(zip(effects.values(), asked, strict=True)):
                         places, share, curve = truths[k]
                         below = np.cumsum(share)
                         inside = (below > 0.02) & (below < 0.98)

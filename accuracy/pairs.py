@@ -82,7 +82,7 @@ def measure_exact(name: str, n_rows: int, seed: int) -> list[Row]:
     problem = PROBLEMS[name]
     rows = problem.draw(n_rows, seed)
     ix = rhale.interactions(problem.function, rows, gradient=problem.gradient)
-    found = {tuple(map(ix.features.index, p.names)): p.strength for p in ix}
+    found = {tuple(map(ix.features.index, p.names)): p.strength for p in ix.values()}
     null = max((s for pair, s in found.items() if pair not in problem.strengths), default=np.nan)
     told = {"problem": name, "n_rows": n_rows, "null": null / np.sqrt(ix.variance[0])}
     order = sorted(problem.strengths, key=lambda pair: -problem.strengths[pair])
@@ -138,7 +138,7 @@ def measure_trees(name: str, seed: int) -> list[Row]:
         ways |= {f"{n} cells": {"cells": n} for n in CELLS}
     for label, settings in {**ways, "H": {"method": "h"}}.items():
         ix = rhale.interactions(model, rows, **settings)
-        found = {tuple(map(ix.features.index, p.names)): p.strength for p in ix}
+        found = {tuple(map(ix.features.index, p.names)): p.strength for p in ix.values()}
         true = [found[pair] for pair in problem.strengths]
         others = [s for pair, s in found.items() if pair not in problem.strengths]
         auc = (

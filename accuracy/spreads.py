@@ -455,7 +455,7 @@ def features_of_tables() -> Iterator[tuple[str, Pair, Pair]]:
             model = fit(make, x[:n_rows], y[:n_rows])
             # a function is a black box
             effects = rhale.explain(model if kind in TREES else model.predict, x, n_jobs=1)
-            for s in np.argsort([-effect.importance for effect in effects])[:N_FEATURES]:
+            for s in np.argsort([-effect.importance for effect in effects.values()])[:N_FEATURES]:
                 effect, case = effects[int(s)], f"{name}: {columns[s]}"
                 yield effect.column_kind, *compare(case, kind, effect, model.predict, x, s)
 

@@ -70,7 +70,7 @@ def split_columns(
     rows = rng.normal(size=shape) if kind == "normal" else rng.uniform(-1, 1, shape)
     model = make().fit(rows, function(rows) + rng.normal(0, NOISE, n_rows))
     effects = rhale.explain(model, rows, regions=True, n_jobs=1)
-    trees = [effect.regions for effect in effects]
+    trees = [effect.regions for effect in effects.values()]
     return [set() if tree is None else {split.column for split in tree.splits} for tree in trees]
 
 
@@ -98,7 +98,7 @@ def split_flags(make: Callable[[], Any], n_rows: int, seed: int) -> list[bool]:
     truth = rows @ rng.normal(size=N_COLUMNS) + np.sin(3 * x)
     model = make().fit(rows, truth + rng.normal(0, NOISE, n_rows))
     effects = rhale.explain(model, rows, features=[0, 1], regions=True, n_jobs=1)
-    return [effect.regions is not None and len(effect.regions) > 1 for effect in effects]
+    return [effect.regions is not None and len(effect.regions) > 1 for effect in effects.values()]
 
 
 def count_flags() -> list[tuple[str, str]]:
@@ -185,7 +185,7 @@ def split_falsely(make: Callable[..., FloatArray], seed: int, *, permuted: bool)
         hidden_layer_sizes=(32, 32), early_stopping=True, max_iter=500, random_state=seed
     )
     model = make_pipeline(StandardScaler(), net).fit(rows, response)
-    return [len(e.regions) > 1 for e in rhale.explain(model, rows, regions=True, n_jobs=1)]
+    return [len(e.regions) > 1 for e in rhale.explain(model, rows, regions=True, n_jobs=1).values()]
 
 
 def networks() -> str:

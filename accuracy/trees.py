@@ -451,7 +451,7 @@ def measure_overfitted(draws: Sequence[int]) -> np.ndarray:
         bins = rhale.explain(model, rows, method="ale", bins=rhale.Quantile(20))
         ways = [
             [e.curve(z), e.curve(z, smooth=True), q.curve(z)]
-            for e, q in zip(ours, bins, strict=True)
+            for e, q in zip(ours.values(), bins.values(), strict=True)
         ]
         off = np.array(ways) - np.array(truth)[:, None]
         found.append(off.var(axis=2).T)

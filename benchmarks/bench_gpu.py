@@ -48,7 +48,7 @@ def wait(device):
 def disagreement(ours, theirs):
     """Largest difference of curves, of their range, and of typical spreads, of their size."""
     curves, spreads = [], []
-    for a, b in zip(ours, theirs, strict=True):
+    for a, b in zip(ours.values(), theirs.values(), strict=True):
         x = np.linspace(max(a.edges[0], b.edges[0]), min(a.edges[-1], b.edges[-1]), 200)
         curves.append(np.abs(a.curve(x) - b.curve(x)).max() / np.ptp(b.curve(x)))
         spreads.append(abs(a.heterogeneity / b.heterogeneity - 1))

@@ -52,7 +52,7 @@ def test_all_pairs_of_trees_cost_a_few_predictions(ledger, n_rows):
     asked = rhale.interactions(wrap(model, walk=False), x, pairs=names, n_jobs=1)
     assert len(walked) == N_PAIRS
     assert set(names[:2]) == {("x0", "x4"), ("x2", "x3")}
-    for pair in asked:
+    for pair in asked.values():
         same = walked[pair.names]
         assert (same.way, pair.way) == ("walk", "corners")
         np.testing.assert_allclose(same.heights, pair.heights, rtol=0, atol=1e-9)
@@ -146,7 +146,7 @@ def test_all_pairs_of_a_network_cost_two_gradients_a_feature(ledger, widths, rou
     asked = rhale.interactions(wrap(predict_alone(model)), rows, pairs=names, n_jobs=1)
     torch.set_num_threads(threads)
 
-    for pair in asked:  # slopes of a row instead of its cell: alike where cells are narrow
+    for pair in asked.values():  # slopes of a row instead of its cell: alike where cells are narrow
         same = found.our_answer[pair.names]
         assert (same.way, pair.way) == ("gradient", "corners")
         assert same.strength == pytest.approx(pair.strength, rel=0.03)

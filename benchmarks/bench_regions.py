@@ -143,7 +143,9 @@ def processor_time(n_rows, *, regions):
 def test_the_search_does_not_grow_with_the_rows(ledger):
     times = []
     for n_rows in (100_000, 1_000_000):
-        assert {one.regions.state for one in explain_rippled(n_rows, regions=True)} == {"none"}
+        assert {one.regions.state for one in explain_rippled(n_rows, regions=True).values()} == {
+            "none"
+        }
         plain, searched = (
             min(processor_time(n_rows, regions=regions) for _ in range(3))
             for regions in (False, True)

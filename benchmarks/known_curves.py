@@ -49,7 +49,7 @@ class Sines:
 
     def check(self, explanation, rows, most=60):
         """Compare curves with their closed form: all, or some of many."""
-        effects = list(explanation)
+        effects = list(explanation.values())
         assert len(effects) == self.n_features * self.n_outputs
         for place in np.unique(np.linspace(0, len(effects) - 1, most).astype(int)):
             feature, output = divmod(place, self.n_outputs)

@@ -64,7 +64,7 @@ def draw_rhale(fx: rhale.Explanation) -> str:
     """Two panels a feature."""
     with compare.printed(compare.PAGE_WIDTH, 10.5) as figure:
         places = figure.add_gridspec(11, 2, height_ratios=[3, 2, 0.3] * 3 + [3, 2])
-        for s, effect in enumerate(fx):
+        for s, effect in enumerate(fx.values()):
             top = figure.add_subplot(places[s // 2 * 3, s % 2])
             bottom = figure.add_subplot(places[s // 2 * 3 + 1, s % 2], sharex=top)
             fx.plot(

@@ -66,11 +66,11 @@ def find_feature(asked: Any, known: Sequence[str]) -> int:
     return place
 
 
-def find_output(asked: Any, known: Sequence[str]) -> int:
-    """Position of an output, given by label or position."""
+def find_output(asked: Any, known: Sequence[str], names: Sequence[str] | None = None) -> int:
+    """Position of an output, given by label or position; `names` are what messages call them."""
     place = find(asked, known)
     if place is None:
-        msg = f"there is no output {asked!r}; {near_names(str(asked), known)}"
+        msg = f"there is no output {asked!r}; {near_names(str(asked), names or known)}"
         raise UnknownOutputError(msg)
     return place
 

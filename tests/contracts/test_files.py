@@ -74,7 +74,7 @@ def assert_same(found, wanted):
     assert found.provenance["kinds"] == wanted.provenance["kinds"]
     assert found.provenance["rows"] == wanted.provenance["rows"]
     scale = float(np.abs(wanted.predictions).max())
-    for mine, theirs in zip(found, wanted, strict=True):
+    for mine, theirs in zip(found.values(), wanted.values(), strict=True):
         for name in ("edges", "grid", "count", "levels", "level_count", "rows"):
             if hasattr(theirs, name):
                 np.testing.assert_array_equal(getattr(mine, name), getattr(theirs, name), name)

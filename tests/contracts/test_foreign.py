@@ -109,7 +109,7 @@ def piles(engine=None):
 
 
 def same(found, expected):
-    for one, two in zip(found, expected, strict=True):
+    for one, two in zip(found.values(), expected.values(), strict=True):
         np.testing.assert_array_equal(one.edges, two.edges)
         np.testing.assert_allclose(one.mean, two.mean, rtol=1e-9)
         np.testing.assert_allclose(one.std, two.std, rtol=1e-6, atol=1e-12)

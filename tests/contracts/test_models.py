@@ -223,7 +223,7 @@ def test_batches_do_not_change_the_numbers(case):
     options = {"features": [0], "bins": rhale.Fixed(4), **case.options}
     whole = rhale.explain(case.model, X, **options)
     pieces = rhale.explain(case.model, X, batch_size=17, **options)
-    for a, b in zip(whole, pieces, strict=True):
+    for a, b in zip(whole.values(), pieces.values(), strict=True):
         assert a.count.tolist() == b.count.tolist()
         assert a.mean == pytest.approx(b.mean, abs=100 * case.precision)
 
@@ -234,7 +234,7 @@ def test_every_method_works_for_every_model(case, method):
     options = {k: v for k, v in case.options.items() if k != "gradient"}
     fx = rhale.explain(case.model, X, features=[1], method=method, bins=5, **options)
     assert len(fx) == len(case.outputs)
-    assert all(np.all(np.isfinite(e.mean)) for e in fx)
+    assert all(np.all(np.isfinite(e.mean)) for e in fx.values())
 
 
 # --- Estimators ------------------------------------------------------------------------------

@@ -120,7 +120,7 @@ def assert_same_pairs(found, wanted):
     assert {name: found.provenance[name] for name in KEPT} == said
     for name in ("importance", "variance"):
         assert_close(getattr(found, name), getattr(wanted, name), name)
-    for one, other in zip(found, wanted, strict=True):
+    for one, other in zip(found.values(), wanted.values(), strict=True):
         what = " x ".join(other.names)
         assert (one.names, one.output, one.notes) == (other.names, other.output, other.notes)
         assert one.n_left_out == other.n_left_out
@@ -193,7 +193,7 @@ def test_every_kind_of_table_gives_the_same_pairs(method):
         assert found.provenance["table"] == kind
         assert_same_pairs(found, wanted)
     array = rhale.interactions(anywhere, numbers.to_numpy(), **options)
-    assert [pair.strength for pair in array] == [pair.strength for pair in wanted]
+    assert [pair.strength for pair in array.values()] == [pair.strength for pair in wanted.values()]
 
 
 TASKS = {name: PairTracing if name == "pdp" else PairTask for name in CASES}
@@ -313,7 +313,7 @@ def test_numbers_for_comparison_are_those_of_the_table_in_memory(method, where, 
         wanted = rhale.interactions(bent, NUMBERS, **options)
         found = rhale.interactions(bent, more.pop("data", NUMBERS), **{**options, **more})
     assert found.notes == wanted.notes
-    for one, other in zip(found, wanted, strict=True):
+    for one, other in zip(found.values(), wanted.values(), strict=True):
         assert (one.names, one.notes) == (other.names, other.notes)
         assert_close(one.strength, other.strength, "strength", 1.0)
         assert_close(one.h2, other.h2, "h2", 1.0)

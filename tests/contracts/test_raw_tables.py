@@ -223,7 +223,7 @@ def test_removed_values_are_missing_and_the_types_stay(library):
     fx = rhale.explain(model, table, features=names)
     gappy = {c for c in names if any(map(is_nothing, listed(table, c)))}
     assert emptied == gappy
-    assert {e.name for e in fx if e.missing is not None} == gappy
+    assert {e.name for e in fx.values() if e.missing is not None} == gappy
 
 
 @each_library
@@ -276,7 +276,7 @@ def test_the_same_numbers_from_every_library_and_from_an_array(method):
         found = rhale.explain(
             lambda r: of(*(numbers(r, c) for c in columns)), make(library, **columns), method=method
         )
-        for one, other in zip(found, expected, strict=True):
+        for one, other in zip(found.values(), expected.values(), strict=True):
             assert_same(one, other)
 
 
@@ -296,7 +296,7 @@ def test_the_same_numbers_of_names_and_dates_from_every_library(method):
         "few": "steps",
     }
     for other in others:
-        for one, two in zip(first, other, strict=True):
+        for one, two in zip(first.values(), other.values(), strict=True):
             assert_same(two, one)
 
 
@@ -578,7 +578,7 @@ def test_the_index_does_not_matter(index, method):
     model = lambda r: worth(r) * (1 + r["a"].to_numpy()) + r["few"].to_numpy()
     found = rhale.explain(model, pd.DataFrame(columns, index=index), **settings)
     expected = rhale.explain(model, pd.DataFrame(columns), **settings)
-    for one, other in zip(found, expected, strict=True):
+    for one, other in zip(found.values(), expected.values(), strict=True):
         assert_same(one, other)
 
 
@@ -834,7 +834,7 @@ def test_some_features_of_a_raw_table_have_the_numbers_they_have_among_all(libra
     all_of_them = rhale.explain(model, table)
     some = rhale.explain(model, table, features=["few", "city"])
     assert some.features == ("few", "city")
-    for effect in some:
+    for effect in some.values():
         assert_same(effect, all_of_them[effect.name])
 
 

@@ -96,7 +96,7 @@ def watched(table):
 
 def assert_same_numbers(found, expected, tolerance=1e-12):
     assert len(found) == len(expected)
-    for a, b in zip(found, expected, strict=True):
+    for a, b in zip(found.values(), expected.values(), strict=True):
         axis = "edges" if hasattr(a, "edges") else "grid"
         assert getattr(a, axis) == pytest.approx(getattr(b, axis), rel=tolerance)
         assert a.mean == pytest.approx(b.mean, rel=tolerance, abs=tolerance, nan_ok=True)

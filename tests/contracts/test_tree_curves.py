@@ -107,7 +107,7 @@ def test_profiles_beside_categories_are_those_of_the_black_box(name):
     model = CATEGORICAL[name]().fit(data, y)
     found = rhale.explain(model, data, method="ice", bins=7)
     asked = rhale.explain(wrap(model, walk=False), data, method="ice", bins=7)
-    for one, other in zip(found, asked, strict=True):
+    for one, other in zip(found.values(), asked.values(), strict=True):
         np.testing.assert_allclose(one.curves, other.curves, atol=3e-5)
         np.testing.assert_allclose(one.covariance, other.covariance, atol=1e-4)
 
@@ -121,7 +121,7 @@ def test_chunks_and_groups_of_features_make_no_difference(monkeypatch):
     monkeypatch.setattr("rhale.effects.local.queries.FEWEST_WALKED", 64)
     monkeypatch.setattr("rhale.effects.local.queries.WALKED_CHANGES", 1)
     parts = rhale.explain(model, x, method="pdp", bins=9)
-    for one, other in zip(whole, parts, strict=True):
+    for one, other in zip(whole.values(), parts.values(), strict=True):
         np.testing.assert_allclose(one.mean, other.mean, rtol=1e-12)
         np.testing.assert_allclose(one.covariance, other.covariance, atol=1e-13)
         np.testing.assert_allclose(one.own_covariance, other.own_covariance, atol=1e-13)

@@ -418,9 +418,11 @@ def test_trees_that_are_parts_of_something_else_are_asked_and_say_so(name):
     model = COMBINED[name]().fit(X, y)
     note = f"{BLACK_BOX}they are parts of {name}, which rhale cannot read exactly"
     assert walked(model, X).notes == (note,)
-    effect = next(iter(rhale.explain(model, X, features=[0], method="ale")))
+    effect = next(iter(rhale.explain(model, X, features=[0], method="ale").values()))
     assert effect.notes[-1] == note
-    slow = next(iter(rhale.explain(wrap(model, walk=False), X, features=[0], method="ale")))
+    slow = next(
+        iter(rhale.explain(wrap(model, walk=False), X, features=[0], method="ale").values())
+    )
     assert effect.mean.tolist() == slow.mean.tolist()
 
 

@@ -51,7 +51,7 @@ MODELS = {
 
 
 def same(walked, asked):
-    for a, b in zip(walked, asked, strict=True):
+    for a, b in zip(walked.values(), asked.values(), strict=True):
         assert a.mean == pytest.approx(b.mean, abs=1e-9)
         assert a.std == pytest.approx(b.std, abs=1e-7)
         assert (a.missing is None) == (b.missing is None)

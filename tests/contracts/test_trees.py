@@ -205,7 +205,7 @@ def test_whole_explanations_are_those_of_the_black_box(family, method, n_classes
     fast = rhale.explain(model, x, method=method)
     slow = rhale.explain(wrap(model, walk=False), x, method=method)
     assert fast.provenance["rows_asked"] < slow.provenance["rows_asked"] or method == "mplot"
-    for one, other in zip(fast, slow, strict=True):
+    for one, other in zip(fast.values(), slow.values(), strict=True):
         size = max(1.0, np.abs(other.mean).max())
         assert one.mean == pytest.approx(other.mean, abs=30 * family.precision * size)
         assert one.std == pytest.approx(other.std, abs=1e-3 * size)
@@ -240,7 +240,7 @@ def test_curves_are_those_of_predictions_beside_every_threshold(family, n_classe
     fx = rhale.explain(model, x, features=[0], window=share)
     ask = wrap(model, walk=False)
     chosen = [1] if n_classes == 2 else range(len(fx.outputs))
-    for output, effect in zip(chosen, fx, strict=True):
+    for output, effect in zip(chosen, fx.values(), strict=True):
         stairs = effect.stairs
         axis = FeatureAxis(*effect.edges[[0, -1]], *np.unique(x[:, 0], return_counts=True), len(x))
         near = np.column_stack(find_near(axis, stairs.places, share))
@@ -339,7 +339,7 @@ def test_tables_of_other_types_are_walked_with_values_that_they_can_hold(name, d
     fast = rhale.explain(model, x, method="ale")
     slow = rhale.explain(wrap(model, walk=False), x, method="ale")
     assert fast.provenance["answers_walked"] > 0
-    for one, other in zip(fast, slow, strict=True):
+    for one, other in zip(fast.values(), slow.values(), strict=True):
         assert one.mean == pytest.approx(other.mean, abs=30 * BY_NAME[name].precision)
 
 
@@ -537,7 +537,7 @@ def test_walking_can_be_switched_off():
     x = table(0)
     fx = rhale.explain(wrap(simple("lightgbm", x), walk=False), x)
     assert fx.provenance["answers_walked"] == 0
-    assert not [n for e in fx for n in e.notes if "black box" in n]
+    assert not [n for e in fx.values() for n in e.notes if "black box" in n]
 
 
 UNREADABLE = {

@@ -75,7 +75,7 @@ def test_parts_of_any_size_give_the_rows_of_the_table_in_memory(sizes, n_passes)
     assert len(sent) == n_passes  # one more where too few rows came back
     whole = explain(ROWS)
     np.testing.assert_array_equal(found.sample_x, whole.sample_x)
-    for one, other in zip(found, whole, strict=True):
+    for one, other in zip(found.values(), whole.values(), strict=True):
         np.testing.assert_array_equal(one.edges, other.edges)
         np.testing.assert_allclose(one.mean, other.mean, rtol=1e-11)
 

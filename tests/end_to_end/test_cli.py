@@ -103,7 +103,7 @@ def in_memory(**settings):
 
 def same_numbers(one, other):
     assert one.features == other.features
-    for mine, theirs in zip(one, other, strict=True):
+    for mine, theirs in zip(one.values(), other.values(), strict=True):
         np.testing.assert_allclose(mine.edges, theirs.edges)
         np.testing.assert_allclose(mine.mean, theirs.mean)
         np.testing.assert_allclose(mine.std, theirs.std, atol=1e-9)

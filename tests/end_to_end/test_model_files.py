@@ -43,7 +43,7 @@ def same_effects(path, model, table=X, **options):
     loaded = load_file(path, **options)
     mine, theirs = rhale.explain(loaded, table), rhale.explain(model, table)
     assert mine.features == theirs.features
-    for one, other in zip(mine, theirs, strict=True):
+    for one, other in zip(mine.values(), theirs.values(), strict=True):
         np.testing.assert_allclose(one.edges, other.edges)
         np.testing.assert_allclose(one.mean, other.mean, rtol=1e-5, atol=1e-6)
     return mine

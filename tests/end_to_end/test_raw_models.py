@@ -150,7 +150,7 @@ def check_bins(effect, rows, answers, output, tolerance):
 
 def check(fx, rows, answers, tolerance=EXACT):
     """Compare all that can be compared; `answers` has the outputs of the explanation, in order."""
-    for effect in fx:
+    for effect in fx.values():
         output = fx.outputs.index(effect.output)
         if isinstance(effect, LevelEffect):
             check_steps(effect, rows, answers, output, tolerance)
@@ -170,13 +170,13 @@ def explain_and_check(model, rows, answers, tolerance=EXACT, **options):
     check(ale, rows, answers, tolerance)
     pd.testing.assert_frame_equal(rows, before)
     assert fx.features == tuple(options.get("features", rows.columns))
-    assert all(np.all(np.isfinite(effect.mean)) for effect in fx)
+    assert all(np.all(np.isfinite(effect.mean)) for effect in fx.values())
     return fx
 
 
 def assert_same(found, expected, tolerance=EXACT):
     assert found.outputs == expected.outputs
-    for a, b in zip(found, expected, strict=True):
+    for a, b in zip(found.values(), expected.values(), strict=True):
         assert (a.name, a.output, a.count.tolist()) == (b.name, b.output, b.count.tolist())
         assert getattr(a, "levels", None) == getattr(b, "levels", None)
         assert a.mean == pytest.approx(b.mean, abs=tolerance)
@@ -635,7 +635,7 @@ def assert_alone_as_together(model, rows, **options):
         for name in (output, place):
             alone = rhale.explain(model, rows, output=name, **options)
             expected = [together[feature, output] for feature in together.features]
-            for a, b in zip(alone, expected, strict=True):
+            for a, b in zip(alone.values(), expected, strict=True):
                 assert a.output == b.output == output
                 assert a.mean == pytest.approx(b.mean, abs=1e-12)
                 assert a.std == pytest.approx(b.std, abs=1e-9, nan_ok=True)
@@ -689,7 +689,7 @@ def test_truth_values_are_labels(output):
     first = rhale.explain(model, rows, output=output)
     second = rhale.explain(model, rows)
     assert (first.outputs, second.outputs) == (("False",), ("True",))
-    for a, b in zip(first, second, strict=True):
+    for a, b in zip(first.values(), second.values(), strict=True):
         assert a.curve(a.edges if a.name in NUMBERS else None) == pytest.approx(
             -b.curve(a.edges if a.name in NUMBERS else None), abs=EXACT
         )
@@ -848,7 +848,7 @@ def check_california(fx, rows):
     kinds = dict.fromkeys(rows.columns, "number") | {"ocean_proximity": "categories"}
     kinds |= {"housing_median_age": "steps"}  # 52 whole years
     assert fx.provenance["kinds"] == kinds
-    for effect in fx:
+    for effect in fx.values():
         n_missing = 207 if effect.name == "total_bedrooms" else 0
         counted = effect.level_count if isinstance(effect, LevelEffect) else effect.count
         assert counted.sum() + n_missing == 20640

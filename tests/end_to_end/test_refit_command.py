@@ -95,10 +95,10 @@ def test_a_learner_and_a_file_give_the_numbers_of_python(folder, tmp_path):
     found, wanted = rhale.load(numbers), in_memory()
     assert out == f"{found}\n"
     assert found.n_trainings == 20
-    for mine, theirs in zip(found, wanted, strict=True):
+    for mine, theirs in zip(found.values(), wanted.values(), strict=True):
         np.testing.assert_allclose(mine.effects[7].mean, theirs.effects[7].mean)
         assert mine.p_value == pytest.approx(theirs.p_value)
-    assert [effect.name for effect in found if effect.comes_back] == ["area", "rooms"]
+    assert [effect.name for effect in found.values() if effect.comes_back] == ["area", "rooms"]
 
 
 def test_options_are_those_of_python(folder, tmp_path):

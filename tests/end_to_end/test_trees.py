@@ -197,7 +197,7 @@ def dose_regions(response, *, walk):
     model = HistGradientBoostingRegressor(max_iter=80, random_state=0)
     model.fit(rows, response(rows["dose"], rows["age"]) + rng.normal(0, 0.1, len(rows)))
     fx = rhale.explain(rhale.models.wrap(model, walk=walk), rows, regions=True)
-    return {effect.name: effect.regions for effect in fx}
+    return {effect.name: effect.regions for effect in fx.values()}
 
 
 @pytest.mark.parametrize("walk", [True, False])

@@ -162,7 +162,7 @@ def test_dollars_and_standardised_units_tell_the_same(housing, hasty_net):
     effects, bins = script("california_effects"), script("california_bins")
     fx = effects.explain(california.InDollars(hasty_net, housing), housing, bins=effects.SETTINGS)
     x, slopes = bins.local_effects(hasty_net, housing)
-    for s, effect in enumerate(fx):
+    for s, effect in enumerate(fx.values()):
         limits = housing.limits(s)
         other = rhale.effect(x[:, s], slopes[:, s], bins=effects.SETTINGS, limits=limits)
         unit = housing.x[:, s].std()

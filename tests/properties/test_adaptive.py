@@ -76,7 +76,7 @@ def test_the_size_of_chunks_does_not_matter(batch_size, table, model):
     ask = {"gradient": model.gradient, "features": [0, 2]}
     whole = rhale.explain(model.predict, table, **ask)
     parts = rhale.explain(model.predict, table, batch_size=batch_size, **ask)
-    for a, b in zip(parts, whole, strict=True):
+    for a, b in zip(parts.values(), whole.values(), strict=True):
         np.testing.assert_allclose(a.edges, b.edges, rtol=1e-12)
         np.testing.assert_array_equal(a.linear, b.linear)
         np.testing.assert_allclose(a.mean, b.mean, rtol=1e-9, atol=1e-9)
@@ -207,7 +207,7 @@ def test_the_bins_of_another_explanation_reproduce_it(table, model, local):
     ask = {"gradient": model.gradient, "local": local}
     first = rhale.explain(model.predict, table, **ask)
     again = rhale.explain(model.predict, table, bins=first, **ask)
-    for a, b in zip(again, first, strict=True):
+    for a, b in zip(again.values(), first.values(), strict=True):
         np.testing.assert_array_equal(a.edges, b.edges)
         np.testing.assert_array_equal(a.linear, b.linear)
         # steps between levels have no fit; a fit is the same, its curve may have followed cells

@@ -24,7 +24,7 @@ EXPLAINED = st.builds(explained, st.integers(0, 99), st.sampled_from([0.0, 1.0])
 @settings(max_examples=15, deadline=None)
 @given(EXPLAINED)
 def test_nothing_differs_from_itself(fx):
-    for one in rhale.compare(fx, fx):
+    for one in rhale.compare(fx, fx).values():
         found = one.against()
         assert found.size == 0
         assert not found.differs

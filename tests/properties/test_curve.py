@@ -134,7 +134,7 @@ def test_mean_has_average_zero_over_the_rows(drawn):
 
 def flat_ends(effect):
     """Whether a line ends before its bin: three places a bin are not exact then."""
-    return bool(effect.fit.is_flat.any())
+    return bool(effect._fit.is_flat.any())
 
 
 @given(effects())
@@ -159,7 +159,7 @@ def with_empty_bins(effect, level, slope):
     the limit they share if that is nearer, and where its line goes. No two bins beside each other
     are empty here.
     """
-    edges, level, bins = effect.edges, level.copy(), effect.bins
+    edges, level, bins = effect.edges, level.copy(), effect._bin_fits
     middle, half = 0.5 * (edges[:-1] + edges[1:]), 0.5 * np.diff(edges)
     for k in np.flatnonzero(effect.count == 0):
         a, b = edges[k] - min(half[k - 1], half[k]), edges[k + 1] + min(half[k + 1], half[k])
@@ -207,7 +207,7 @@ def test_the_interval_has_the_variance_of_the_linear_map(effect, center):
     variance += slopes**2 @ np.nan_to_num(effect.slope_error) ** 2
     if center == "mean":
         variance += effect.importance**2 / effect.total_rows
-    found = effect.doubt.of_curve(x, center).variance
+    found = effect._doubt.of_curve(x, center).variance
     np.testing.assert_allclose(np.sqrt(found), np.sqrt(variance), rtol=1e-5, atol=1e-7)
     low, high = effect.ci(x, center=center)
     np.testing.assert_allclose((high + low) / 2, effect.curve(x, center=center), atol=1e-9)

@@ -69,7 +69,7 @@ def use(fx, path):
         assert len(fx.to_frame("pandas", regions=True)) >= len(fx)
         assert fx.splits_frame("pandas").shape[1] == 13  # labels are the last two
     assert len(rhale.compare(fx, fx)) == len(fx)
-    for effect in fx:
+    for effect in fx.values():
         use_effect(effect)
         if effect.regions is not None:
             use_regions(effect.regions)

@@ -56,7 +56,7 @@ def explain(model, table, local, **options):
 
 
 def assert_same_numbers(a, b, rtol=0.0, atol=0.0):
-    for one, other in zip(a, b, strict=True):
+    for one, other in zip(a.values(), b.values(), strict=True):
         for name in ("edges", "count", "mean", "std", "std_plain", "slope", "standard_error"):
             np.testing.assert_allclose(
                 getattr(one, name), getattr(other, name), rtol=rtol, atol=atol, err_msg=name

@@ -176,7 +176,7 @@ def explain(model, worth, table, **other):
 
 
 def assert_same_effects(found, expected):
-    for a, b in zip(found, expected, strict=True):
+    for a, b in zip(found.values(), expected.values(), strict=True):
         assert a.levels == b.levels
         assert a.pooled == b.pooled
         for name in ("level_count", "level_weight", "mean", "std", "rows", "correlation"):
@@ -212,7 +212,7 @@ def test_scaling_all_weights_changes_nothing(case, factor):
     worth, weights = own(rng), rng.uniform(0.1, 3, len(table))
     plain = explain(interacting, worth, table, weights=weights)
     scaled = explain(interacting, worth, table, weights=factor * weights)
-    for a, b in zip(plain, scaled, strict=True):
+    for a, b in zip(plain.values(), scaled.values(), strict=True):
         assert a.levels == b.levels
         assert close(b.level_weight, factor * a.level_weight)
         for name in ("mean", "std", "rows", "correlation"):
@@ -243,7 +243,9 @@ def test_a_row_of_weight_two_counts_in_means_as_the_row_twice(case):
     order = {"f": sorted(table["f"].unique())}
     heavy = explain(interacting, worth, table, weights=weights, categorical=order)
     often = table.loc[np.repeat(np.arange(len(table)), weights)]
-    for a, b in zip(heavy, explain(interacting, worth, often, categorical=order), strict=True):
+    for a, b in zip(
+        heavy.values(), explain(interacting, worth, often, categorical=order).values(), strict=True
+    ):
         assert a.levels == b.levels
         assert close(a.mean, b.mean)
         assert close(a.level_weight, b.level_count)
@@ -271,7 +273,7 @@ def test_of_an_additive_model_each_level_has_its_own_contribution_and_no_spread(
         "k": {str(k): 0.5 * k**2 for k in range(4)},
         "t": {"False": 0.0, "True": -3.0},
     }
-    for effect in found:
+    for effect in found.values():
         expected = np.array([parts[effect.name][level] for level in effect.levels])
         expected -= np.average(expected, weights=effect.level_count)
         assert close(effect.curve(), expected)
@@ -330,7 +332,11 @@ def test_adding_a_function_of_other_features_changes_nothing(case):
     def more(_, rows):
         return interacting(worth, rows) + 7 * np.cos(np.nan_to_num(rows["x"].to_numpy()))
 
-    for a, b in zip(explain(more, worth, table), explain(interacting, worth, table), strict=True):
+    for a, b in zip(
+        explain(more, worth, table).values(),
+        explain(interacting, worth, table).values(),
+        strict=True,
+    ):
         assert a.levels == b.levels
         assert close(a.mean, b.mean)
         assert a.std == pytest.approx(b.std, abs=1e-8)

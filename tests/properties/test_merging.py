@@ -250,7 +250,7 @@ def test_a_feature_is_whole_only_if_every_piece_of_it_is():
 
 def assert_same_explanation(a, b):
     assert len(a) == len(b)
-    for one, other in zip(a, b, strict=True):
+    for one, other in zip(a.values(), b.values(), strict=True):
         np.testing.assert_array_equal(one.edges, other.edges)
         np.testing.assert_array_equal(one.count, other.count)
         points = np.linspace(one.edges[0], one.edges[-1], 17)
@@ -295,7 +295,7 @@ def test_profiles_depend_neither_on_batches_nor_on_order(table, model, method, r
     first = rhale.explain(model.predict, table, method=method)
     shuffled = table[rng.permutation(len(table))]
     other = rhale.explain(model.predict, shuffled, method=method, batch_size=17)
-    for a, b in zip(first, other, strict=True):
+    for a, b in zip(first.values(), other.values(), strict=True):
         np.testing.assert_allclose(a.grid, b.grid, rtol=1e-13, atol=1e-13)
         np.testing.assert_allclose(a.mean, b.mean, rtol=1e-10, atol=1e-10)
         np.testing.assert_allclose(a.std, b.std, rtol=1e-8, atol=1e-8)

@@ -21,7 +21,7 @@ def explain(model, table, local="gradient", **options):
 @settings(max_examples=25)
 @given(matrices(), models(curved=False, interaction=False), LOCAL)
 def test_a_linear_model_has_one_bin_and_no_spread(table, model, local):
-    for effect, slope in zip(explain(model, table, local), model.linear, strict=True):
+    for effect, slope in zip(explain(model, table, local).values(), model.linear, strict=True):
         assert effect.mean.size == 1 or isinstance(effect, rhale.LevelEffect)
         np.testing.assert_allclose(effect.mean, slope, rtol=1e-6, atol=1e-9)
         assert effect.heterogeneity <= (0.0 if local == "gradient" else 1e-6)
@@ -37,7 +37,7 @@ def test_an_additive_model_has_no_spread_where_the_feature_is_given(model, rng):
     """Rows share few feature values, a bin for each: nothing else may make them differ."""
     table = rng.integers(0, 6, (300, 3)).astype(float)
     bins = rhale.Edges(np.arange(-0.5, 6))
-    for effect in explain(model, table, bins=bins):
+    for effect in explain(model, table, bins=bins).values():
         assert np.nanmax(effect.std) <= 1e-12 * np.nanmax(np.abs(effect.mean))
         assert effect.heterogeneity <= 1e-12 * np.nanmax(np.abs(effect.mean))
 
@@ -103,7 +103,7 @@ def test_adding_a_constant_to_the_model_changes_nothing(table, model, constant, 
     moved = rhale.explain(
         lambda rows: model.predict(rows) + constant, table, gradient=model.gradient, local=local
     )
-    for a, b in zip(moved, plain, strict=True):
+    for a, b in zip(moved.values(), plain.values(), strict=True):
         np.testing.assert_array_equal(a.edges, b.edges)
         np.testing.assert_allclose(a.mean, b.mean, rtol=1e-8, atol=1e-8)
 

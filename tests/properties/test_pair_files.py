@@ -79,10 +79,10 @@ def test_saving_and_loading_is_the_identity(seed, n_rows, n_cells, n_outputs, la
     again = reopened(ix)
     assert again == ix
     assert str(again) == str(ix)
-    profiles = replace(ix, pairs=tuple(map(as_profile, ix)))
+    profiles = replace(ix, pairs=tuple(map(as_profile, ix.values())))
     assert reopened(profiles) == profiles
     assert [note.kind for note in again.pairs[0].notes] == ["gap", ""]
-    for a, b in zip(again, ix, strict=True):
+    for a, b in zip(again.values(), ix.values(), strict=True):
         assert a.count.dtype == b.count.dtype
         for name in ("weight", "places", "mean", "products"):
             assert getattr(a.moments, name).tobytes() == getattr(b.moments, name).tobytes()
@@ -98,7 +98,7 @@ def test_numbers_without_a_surface_come_back(seed, method, h2):
     ix = make(seed)
     ix = replace(
         ix,
-        pairs=tuple(as_index(pair, method, h2) for pair in ix),
+        pairs=tuple(as_index(pair, method, h2) for pair in ix.values()),
         importance=np.full((3, 1), np.nan),
     )
     assert reopened(ix) == ix
@@ -115,12 +115,18 @@ def saved():
     }
     heavy = [
         replace(p.moments, weight=1.5 * p.moments.weight, weight_squares=2 * p.moments.weight)
-        for p in made["weights"]
+        for p in made["weights"].values()
     ]
-    pairs = tuple(replace(p, moments=m) for p, m in zip(made["weights"], heavy, strict=True))
+    pairs = tuple(
+        replace(p, moments=m) for p, m in zip(made["weights"].values(), heavy, strict=True)
+    )
     made["weights"] = replace(made["weights"], pairs=pairs)
-    made["profiles"] = replace(made["levels"], pairs=tuple(map(as_profile, made["levels"])))
-    made["h"] = replace(made["levels"], pairs=tuple(as_index(p, "h", 0.5) for p in made["levels"]))
+    made["profiles"] = replace(
+        made["levels"], pairs=tuple(map(as_profile, made["levels"].values()))
+    )
+    made["h"] = replace(
+        made["levels"], pairs=tuple(as_index(p, "h", 0.5) for p in made["levels"].values())
+    )
     contents = {}
     with tempfile.TemporaryDirectory() as folder:
         for name, ix in made.items():
@@ -173,8 +179,8 @@ def use(ix, path):
     assert ix.matrix(0).shape == (len(ix.features),) * 2
     assert ix.explained is not None
     with suppress(BadSettingError):  # of a method without cells
-        assert len(ix.cells_to_frame("pandas")) == sum(pair.n_cells for pair in ix)
-    for pair in ix:
+        assert len(ix.cells_to_frame("pandas")) == sum(pair.n_cells for pair in ix.values())
+    for pair in ix.values():
         assert ix[(*pair.names, pair.output)] == pair
         assert repr(pair)
         assert all(isinstance(n, float) for n in (pair.strength, pair.strength_error, pair.p_value))

@@ -131,7 +131,7 @@ def use(rx, path):
     if rx.pairs:
         assert len(rx.replication(pairs=True, backend="pandas")) == len(rx.pairs)
         assert all(map(repr, rx.pairs))
-    for effect in rx:
+    for effect in rx.values():
         assert repr(effect)
         x = effect.axis if effect.parts == "bins" else list(effect.labels) or effect.axis
         assert effect.curves(x).shape == (rx.n_trainings, len(x))

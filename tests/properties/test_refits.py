@@ -45,7 +45,7 @@ def test_copies_of_one_model_do_not_differ(drawn):
     found, table, train = drawn
     rx = refit([found[0]] * N_MODELS, table, train)
     alone = rhale.explain(found[0], table, bins=5)
-    for effect in rx:
+    for effect in rx.values():
         assert np.array_equal(effect.between(X), np.zeros(X.size))
         assert effect.importance_between == 0
         np.testing.assert_allclose(effect.curve(X), alone[effect.name].curve(X), atol=1e-9)
@@ -59,7 +59,7 @@ def test_the_order_of_the_trainings_does_not_matter(drawn, rng):
     order = rng.permutation(N_MODELS)
     one = refit(found, table, train)
     other = refit([found[i] for i in order], table, [train[i] for i in order])
-    for left, right in zip(one, other, strict=True):
+    for left, right in zip(one.values(), other.values(), strict=True):
         np.testing.assert_allclose(numbers(left), numbers(right), rtol=1e-6, atol=1e-9)
         assert left.p_value == pytest.approx(right.p_value, rel=1e-6)
         assert left.replication.square == pytest.approx(right.replication.square, rel=1e-6)
@@ -73,7 +73,7 @@ def test_units_of_the_output_scale_everything_but_p(drawn, factor):
         type(one)(one.linear * factor, one.square * factor, one.product * factor) for one in found
     ]
     one, other = refit(found, table, train), refit(scaled, table, train)
-    for left, right in zip(one, other, strict=True):
+    for left, right in zip(one.values(), other.values(), strict=True):
         np.testing.assert_allclose(numbers(left) * factor, numbers(right), rtol=1e-9)
         assert right.replicated == pytest.approx(left.replicated * factor, rel=1e-9)
         assert right.p_value == pytest.approx(left.p_value, rel=1e-6)

@@ -40,7 +40,7 @@ def test_edges_of_a_finished_effect_reproduce_it(rows, bins):
 def test_an_explanation_given_as_bins_reproduces_its_edges(table, model, bins):
     first = rhale.explain(model.predict, table, gradient=model.gradient, bins=bins)
     again = rhale.explain(model.predict, table, gradient=model.gradient, bins=first)
-    for a, b in zip(again, first, strict=True):
+    for a, b in zip(again.values(), first.values(), strict=True):
         np.testing.assert_array_equal(a.edges, b.edges)
         np.testing.assert_allclose(a.mean, b.mean, rtol=1e-9, atol=1e-12)
 
@@ -63,7 +63,7 @@ def test_saving_and_loading_is_the_identity(table, model, method, rng):
     assert again == fx
     assert again.features == ("größe", "μ ✓", "a\nb")
     assert str(again) == str(fx)
-    for a, b in zip(again, fx, strict=True):
+    for a, b in zip(again.values(), fx.values(), strict=True):
         assert type(a) is type(b)
         assert a.notes == b.notes
 
@@ -123,7 +123,7 @@ def test_columns_of_every_kind_survive_the_file(rng, method, bins):
 def test_rebinning_to_the_same_bins_reproduces_the_effects(table, model, bins, local):
     fx = rhale.explain(model.predict, table, gradient=model.gradient, local=local, bins=bins)
     again = fx.rebin(fx)
-    for a, b in zip(again, fx, strict=True):
+    for a, b in zip(again.values(), fx.values(), strict=True):
         assert a == b
     assert again.rebin(fx).effects == fx.effects
 
@@ -138,7 +138,7 @@ def test_rebinning_to_limits_of_cells_equals_explaining_with_them(table, model, 
     ask = {"gradient": model.gradient, "local": "gradient"}
     rebinned = rhale.explain(model.predict, table, bins=100, **ask).rebin(n_bins)
     direct = rhale.explain(model.predict, table, bins=n_bins, **ask)
-    for a, b in zip(rebinned, direct, strict=True):
+    for a, b in zip(rebinned.values(), direct.values(), strict=True):
         np.testing.assert_allclose(a.edges, b.edges, rtol=1e-12, atol=1e-12)
         np.testing.assert_array_equal(a.count, b.count)
         np.testing.assert_allclose(a.mean, b.mean, rtol=1e-9, atol=1e-12)

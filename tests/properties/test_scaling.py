@@ -54,7 +54,7 @@ def test_a_power_of_two_on_the_model_scales_exactly(table, model, power, local):
         gradient=lambda rows: factor * model.gradient(rows),
         local=local,
     )
-    for mine, theirs in zip(scaled, plain, strict=True):
+    for mine, theirs in zip(scaled.values(), plain.values(), strict=True):
         assert_scaled_exactly(mine, theirs, factor)
 
 

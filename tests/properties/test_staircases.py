@@ -81,10 +81,12 @@ def assert_between(effect, predict, rows, column):
 @given(SEEDS)
 def test_the_curve_is_made_of_predictions_on_both_sides_of_every_threshold(seed):
     model, rows = learn(seed), draw(seed)
-    for column, effect in enumerate(rhale.explain(model, rows, features=[0, 1])):
+    for column, effect in enumerate(rhale.explain(model, rows, features=[0, 1]).values()):
         assert_between(effect, model.predict, rows, column)
     share = near_share(len(rows))  # one share is that of all rows
-    for column, effect in enumerate(rhale.explain(model, rows, features=[0, 1], window=share)):
+    for column, effect in enumerate(
+        rhale.explain(model, rows, features=[0, 1], window=share).values()
+    ):
         by_hand = curve_of_predictions(model.predict, rows, column, effect.stairs.places)
         x = np.linspace(effect.edges[0], effect.edges[-1], 301)
         np.testing.assert_allclose(effect.curve(x), by_hand(x), atol=1e-9)
@@ -98,7 +100,7 @@ def test_probabilities_jump_as_predictions_do(seed):
     label = np.digitize(rows[:, 0] + rows[:, 0] * rows[:, 1], [-0.5, 1.0])
     model = HistGradientBoostingClassifier(max_iter=8, max_leaf_nodes=5).fit(rows, label)
     fx = rhale.explain(model, new, features=[0])
-    for output, effect in enumerate(fx):
+    for output, effect in enumerate(fx.values()):
         assert_between(effect, lambda r, k=output: model.predict_proba(r)[:, k], new, 0)
 
 
@@ -122,7 +124,7 @@ def test_an_additive_ensemble_has_the_same_jump_for_every_row_and_no_spread(seed
     """Trees of one split: whichever rows are near, the jump is the sum of the leaves."""
     model = learn(seed, lambda: GradientBoostingRegressor(n_estimators=30, max_depth=1))
     rows = draw(seed)
-    for column, effect in enumerate(rhale.explain(model, rows)):
+    for column, effect in enumerate(rhale.explain(model, rows).values()):
         row = np.repeat(rows[:1], 201, axis=0)
         row[:, column] = x = np.linspace(effect.edges[0], effect.edges[-1], 201)
         alone = model.predict(row)
@@ -184,7 +186,7 @@ def test_chunks_order_and_threads_give_the_same_bits(seed, batch_size, n_jobs):
     order = np.random.default_rng(seed).permutation(len(rows))
     plain = rhale.explain(model, rows, features=[0, 2])
     other = rhale.explain(model, rows[order], features=[0, 2], batch_size=batch_size, n_jobs=n_jobs)
-    for a, b in zip(plain, other, strict=True):
+    for a, b in zip(plain.values(), other.values(), strict=True):
         for name in ("places", "jumps", "row_shares", "influence"):
             np.testing.assert_array_equal(getattr(a.stairs, name), getattr(b.stairs, name))
 

@@ -83,7 +83,7 @@ def test_the_curve_is_the_integral_of_the_mean_effect(measured):
     truth, x, d = measured
     effect = rhale.effect(x, d, bins=50, limits=truth.limits)
     points = effect.edges[1:]
-    error = np.sqrt(effect.doubt.of_curve(points, "start").variance)
+    error = np.sqrt(effect._doubt.of_curve(points, "start").variance)
     truth_there = truth.curve(points) - truth.curve(effect.edges[:1])
     inside_a_bin = 0.02 * np.abs(np.diff(effect.mean)).max(initial=0.0) * np.diff(effect.edges)[0]
     assert np.all(

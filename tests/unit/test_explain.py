@@ -222,7 +222,7 @@ def test_scaling_all_weights_changes_nothing(scale):
     weights = np.random.default_rng(0).uniform(0.5, 2, 200)
     expected = rhale.explain(product, X, weights=weights, bins=3)
     found = rhale.explain(product, X, weights=scale * weights, bins=3)
-    for a, b in zip(found, expected, strict=True):
+    for a, b in zip(found.values(), expected.values(), strict=True):
         assert a.mean == pytest.approx(b.mean, rel=1e-9)
         assert a.std == pytest.approx(b.std, rel=1e-9)
         assert a.standard_error == pytest.approx(b.standard_error, rel=1e-9)
@@ -390,7 +390,7 @@ def test_a_model_whose_answers_depend_on_the_batch_is_refused():
 
 def test_a_model_that_is_zero_everywhere_is_no_random_model():
     fx = rhale.explain(lambda rows: np.zeros(len(rows)), X)
-    assert [effect.importance for effect in fx] == [0.0, 0.0, 0.0]
+    assert [effect.importance for effect in fx.values()] == [0.0, 0.0, 0.0]
 
 
 class Fragile:
@@ -536,8 +536,8 @@ def test_a_constant_feature_does_not_spoil_the_explained_variance(method):
 
 def test_a_table_of_constants_is_explained_by_notes_alone():
     fx = rhale.explain(plane, np.ones((20, 3)))
-    assert [effect.importance for effect in fx] == [0.0, 0.0, 0.0]
-    assert all("constant" in effect.notes[0] for effect in fx)
+    assert [effect.importance for effect in fx.values()] == [0.0, 0.0, 0.0]
+    assert all("constant" in effect.notes[0] for effect in fx.values())
 
 
 @pytest.mark.parametrize("dtype", [float, int, bool])
@@ -790,7 +790,7 @@ def test_progress_moves_in_small_steps_and_changes_no_number():
     assert len(seen) == 50
     assert seen[0] == (400, 20_000)
     assert seen[-1] == (20_000, 20_000)
-    for a, b in zip(watched, plain, strict=True):
+    for a, b in zip(watched.values(), plain.values(), strict=True):
         np.testing.assert_array_equal(a.edges, b.edges)
         np.testing.assert_allclose(a.mean, b.mean, rtol=1e-12, atol=1e-12)
 
@@ -821,7 +821,7 @@ def test_a_column_of_an_array_can_hold_the_weights():
         lambda rows: rows[:, 0] * rows[:, 1], table[:, [0, 2]], weights=table[:, 1]
     )
     assert named.features == ("x0", "x2")
-    for a, b in zip(named, given, strict=True):
+    for a, b in zip(named.values(), given.values(), strict=True):
         assert a.mean.tolist() == b.mean.tolist()
 
 

@@ -42,7 +42,7 @@ def test_positions_name_pairs_by_the_columns_of_the_table():
     assert traced(features=[(0, 2)], bins=2)["x0", "x2"].strength == 0.0
     rows = np.column_stack([ROWS[:, 2], ROWS])  # x1 and x2 are the two that act together
     ix = rhale.interactions(lambda r: r[:, 1] * r[:, 2] + r[:, 3], rows, pairs=[(1, 2), (1, 3)])
-    assert [pair.names for pair in ix] == [("x1", "x2"), ("x1", "x3")]
+    assert [pair.names for pair in ix.values()] == [("x1", "x2"), ("x1", "x3")]
     assert ix["x1", "x2"].strength > 0.5
     assert ix["x1", "x3"].strength == 0.0
 

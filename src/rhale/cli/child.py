@@ -127,13 +127,15 @@ def _extrapolate_cost(
         ways={way: ways.count(way) for way in dict.fromkeys(ways)},
         rows_asked=int(record["rows_asked"]) if word == "answers_walked" else round(float(work)),
         seconds=max(cold - warm, 0.0) + warm * max(float(more_work), 1.0),
-        notes=tuple(dict.fromkeys(n for e in more for n in e.notes if n.kind == BLACK_BOX)),
+        notes=tuple(
+            dict.fromkeys(n for e in more.values() for n in e.notes if n.kind == BLACK_BOX)
+        ),
     )
 
 
 def count_moved(fx: Explanation, n_rows: int) -> int:
     """How many rows are moved for the spread of all features, of a table of so many."""
-    spreads = [getattr(e, "row_spread", None) for e in fx if e.output == fx.outputs[0]]
+    spreads = [getattr(e, "row_spread", None) for e in fx.values() if e.output == fx.outputs[0]]
     sizes = [int((own.last - own.first).max()) + 1 for own in spreads if own is not None]
     return sum(n_asked * min(n_rows, rows_to_move(n_asked)) for n_asked in sizes)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,15 +10,14 @@ import numpy as np
 
 from rhale.effects.alignment import share_places
 from rhale.effects.difference import CurveDifference
-from rhale.effects.result import Result, is_constant
+from rhale.effects.result import Result, SeveralResults, is_constant
 from rhale.errors import BadSettingError
 from rhale.naming import find, near_names
-from rhale.output.labels import Captions
 from rhale.stats.arrays import FloatArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FeatureComparison:
+class FeatureComparison(SeveralResults):
     """One feature and output in several explanations.
 
     Attributes
@@ -55,19 +53,8 @@ class FeatureComparison:
         return f"FeatureComparison({self.name!r}, against {self.names[0]!r}: {sizes})"
 
     @property
-    def name(self) -> str:
-        """The feature."""
-        return self.results[0].name
-
-    @property
-    def output(self) -> str:
-        """What is moved, as the first explanation calls it."""
-        return self.results[0].output
-
-    @property
-    def captions(self) -> Captions:
-        """What people read for both."""
-        return self.results[0].captions
+    def _first(self) -> Result:
+        return self.results[0]
 
     @property
     def size(self) -> float:
@@ -187,8 +174,3 @@ class FeatureComparison:
             places = share_places(first, first, one.standing)
             base = -float(places.weight @ first.height(places.x)) if places.x.size else 0.0
         return (base, *(base + one.lift for one in self.differences))
-
-
-def rank_comparisons(found: Sequence[FeatureComparison]) -> list[FeatureComparison]:
-    """Largest difference first; those that are not known last."""
-    return sorted(found, key=lambda one: -np.nan_to_num(one.size, nan=-1.0))

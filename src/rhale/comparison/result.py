@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
-from pathlib import Path
-from typing import Any, Unpack, cast
+from typing import Any, ClassVar, Unpack, cast
 
 import numpy as np
 
 from rhale.comparison import table
-from rhale.comparison.feature_comparison import FeatureComparison, rank_comparisons
+from rhale.comparison.feature_comparison import FeatureComparison
 from rhale.comparison.table import describe_comparison
 from rhale.effects.curve import RowPlaces
 from rhale.effects.difference import CurveDifference
 from rhale.effects.explanation import Explanation
 from rhale.effects.result import Result, as_points, find_result_axis_kind, require_level
-from rhale.errors import BadSettingError, UnknownOutputError
-from rhale.naming import find, find_feature, find_output, near_names
+from rhale.effects.result_set import ResultSet
+from rhale.errors import BadSettingError
+from rhale.naming import find, find_feature, near_names
 from rhale.output.columns import Listing
 from rhale.output.frame import as_frame
 from rhale.output.labels import Captions
 from rhale.output.note import Note
 from rhale.output.picture_options import ComparisonOptions, with_options
-from rhale.system.files import write_text
 
 Zero = str | int | Mapping[str, Any] | None
 MIN_COMPARED_EXPLANATIONS = 2
@@ -33,7 +32,7 @@ COUNTED = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "e
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
+class Comparison(ResultSet[FeatureComparison]):
     """Explanations side by side: how far the curves of every feature are from those of the first.
 
     Attributes
@@ -70,14 +69,20 @@ class Comparison:
     zero: Zero = None
     level: float = 0.95
 
-    def __len__(self) -> int:
-        return len(self.comparisons)
+    _called: ClassVar[str] = "cx"
 
-    def __iter__(self) -> Iterator[FeatureComparison]:
-        return iter(self.comparisons)
+    @property
+    def _results(self) -> tuple[FeatureComparison, ...]:
+        return self.comparisons
 
-    def __contains__(self, feature: object) -> bool:
-        return feature in self.features
+    @staticmethod
+    def _rank(result: FeatureComparison) -> float:
+        return float(-np.nan_to_num(result.size, nan=-1.0))
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        """How the first explanation was made."""
+        return self.explanations[0].provenance
 
     def __str__(self) -> str:
         return str(self._listing())
@@ -87,13 +92,11 @@ class Comparison:
         found = self.ranked(), self.names, self.zero_in_words, self.notes
         return table.list_comparison(*found, **options)
 
-    __repr__ = __str__
-
     @cached_property
     def features(self) -> tuple[str, ...]:
         """Features that all explanations have, in the order of the first."""
         first, *others = self.explanations
-        return tuple(name for name in first.features if all(name in fx for fx in others))
+        return tuple(n for n in first.features if all(n in fx.features for fx in others))
 
     @cached_property
     def outputs(self) -> tuple[str, ...]:
@@ -161,43 +164,6 @@ class Comparison:
         """What a reader should know: what cannot be compared, and why."""
         return describe_comparison(self.names, self.explanations, self.comparisons)
 
-    def __getitem__(self, key: Any) -> FeatureComparison:
-        feature, output = key if isinstance(key, tuple) and len(key) == 2 else (key, None)
-        place = find_feature(self.captions.feature_key(feature), self.features)
-        if output is None and len(self.outputs) > 1:
-            msg = f"there are several outputs, name one: cx[{feature!r}, {self.outputs[0]!r}]; "
-            raise UnknownOutputError(msg + near_names("", list(self.outputs)))
-        which = 0 if output is None else self._output(output)
-        return self.comparisons[place * len(self.outputs) + which]
-
-    def _output(self, output: str | int) -> int:
-        return find_output(self.captions.output_key(output), self.outputs)
-
-    def ranked(self, output: str | int | None = None) -> list[FeatureComparison]:
-        """Features with the largest difference first; of one output, or of all.
-
-        Parameters
-        ----------
-        output : str or int, optional
-            Which output; all of them if not given.
-
-        Returns
-        -------
-        list of FeatureComparison
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
-        >>> old = rhale.explain(lambda rows: rows[:, 0], x)
-        >>> new = rhale.explain(lambda rows: rows[:, 0] + 2 * rows[:, 1], x)
-        >>> cx = rhale.compare({"old": old, "new": new})
-        >>> [one.name for one in cx.ranked()]
-        ['x1', 'x0']
-        """
-        wanted = self.outputs if output is None else (self.outputs[self._output(output)],)
-        return rank_comparisons([one for one in self.comparisons if one.output in wanted])
-
     def summary(self, backend: str | None = None) -> Any:
         """One row per feature, output and explanation that is compared; largest difference first.
 
@@ -249,10 +215,6 @@ class Comparison:
         rows = table.place_rows_of(self.ranked())
         return as_frame(rows, backend, self._backend)
 
-    @property
-    def _backend(self) -> str | None:
-        return cast("str | None", self.explanations[0].provenance.get("table"))
-
     @with_options(ComparisonOptions)
     def plot(
         self,
@@ -295,45 +257,16 @@ class Comparison:
         from rhale.comparison.plot import plot_difference, plot_differences
         from rhale.plots.choice import draw
 
-        label = self.outputs[0 if output is None else self._output(output)]
+        label = self.outputs[0 if output is None else self._find_output(output)]
         if feature is None:
             return draw(plot_differences, self.ranked(label), axes=ax, **options)
-        key = self.captions.feature_key(feature)
-        return draw(plot_difference, self[key, label], axes=ax, **options)
+        return draw(plot_difference, self[feature, label], axes=ax, **options)
 
-    def report(self, path: str | PathLike[str], *, title: str | None = None) -> Path:
-        """Write one HTML page that needs no network: ranking, sentences, charts, notes.
-
-        Parameters
-        ----------
-        path : path-like
-            The file, for example "compare.html".
-        title : str, optional
-            Heading of the page.
-
-        Returns
-        -------
-        Path
-            The file.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
-        >>> old = rhale.explain(lambda rows: rows[:, 0], x)
-        >>> new = rhale.explain(lambda rows: rows[:, 0] + 2 * rows[:, 1], x)
-        >>> cx = rhale.compare({"old": old, "new": new})
-        >>> import tempfile, pathlib
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> cx.report(pathlib.Path(folder.name, "compare.html")).exists()
-        True
-        >>> folder.cleanup()
-        """
+    def _page(self, title: str | None) -> str:
         from rhale.comparison.report import make_compare_page
         from rhale.report.page import render
 
-        write_text(path, render(make_compare_page(self, title)))
-        return Path(path)
+        return render(make_compare_page(self, title))
 
     def _repr_html_(self) -> str:
         """The ranked table, for notebooks."""

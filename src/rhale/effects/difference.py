@@ -21,6 +21,7 @@ from rhale.effects.alignment import (
 from rhale.effects.curve import RowPlaces
 from rhale.effects.result import (
     Result,
+    SeveralResults,
     as_points,
     find_result_axis_kind,
     is_constant,
@@ -99,7 +100,7 @@ class DifferenceTrace(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CurveDifference:
+class CurveDifference(SeveralResults):
     """How the curve of one explanation differs from that of another, at one common zero.
 
     Attributes
@@ -154,14 +155,8 @@ class CurveDifference:
         )
 
     @property
-    def name(self) -> str:
-        """The feature."""
-        return self.first.name
-
-    @property
-    def output(self) -> str:
-        """What is moved, as the first explanation calls it."""
-        return self.first.output
+    def _first(self) -> Result:
+        return self.first
 
     @cached_property
     def places(self) -> SharedPlaces:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Annotated, ClassVar, Literal, NamedTuple, get_args
@@ -29,20 +30,17 @@ from rhale.effects.curve import (
 )
 from rhale.effects.result import (
     N_CURVE_POINTS,
+    CurveResult,
     Difference,
-    FrozenResult,
     Outside,
     Parts,
     Points,
     Quantity,
     Support,
-    Trace,
     as_points,
     count_support_rows,
     find_beyond,
     require_level,
-    trace_missing,
-    weighted_root_mean_square,
     zero_rounding_of_effect,
 )
 from rhale.effects.smoothing import Drawing
@@ -56,7 +54,7 @@ from rhale.output.labels import NO_CAPTIONS, NOT_WRITTEN, Captions
 from rhale.output.note import Note, as_notes
 from rhale.output.number_format import write_number
 from rhale.output.storage.values import MAX_AXIS_VALUE, Number, Numbers, stored
-from rhale.output.times import AxisKind, format_axis_value, write_short
+from rhale.output.times import AxisKind, write_short
 from rhale.regions.result import RegionTree
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 from rhale.stats.distributions import student_quantile
@@ -98,8 +96,22 @@ N_ERRORS = 3.0  # standard errors; a normal error exceeds them once in 370, even
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Effect(FrozenResult):
+class Effect(CurveResult):
     """How one feature moves one output: bins, effect, spread between rows, uncertainty.
+
+    ======================================= ======================================================
+    the curve                               `curve(x)`, its interval `ci(x)`, `difference(a, b)`
+    how rows differ                         `spread(x)`, `typical_spread`, `typical_spread_error`,
+                                            `row_curves()`, `regions`
+    its size, in units of the output        `importance`, `importance_error`, `statistics(y)`
+    bins: limits, rows, effect and its      `edges`, `count`, `mean`, `std`, `standard_error`
+    deviation per unit of the feature
+    what to know                            `name`, `output`, `kind`, `missing`, `jumps`, `notes`
+    pictures and tables                     `plot()`, `curve_frame()`, `to_frame()`, `table()`
+    ======================================= ======================================================
+
+    These are what `dir(effect)` lists. The fields below are what files hold; most of them serve the
+    library.
 
     Attributes
     ----------
@@ -154,7 +166,7 @@ class Effect(FrozenResult):
         How rows differ: the covariance of their increments between places near their own. None
         where no model could be asked.
     kind : {"number", "date", "duration"}
-        What the feature values are; dates are days since 1970, durations are seconds.
+        What the feature values are (of levels: "steps", "categories"); dates are days since 1970, durations are seconds.
     missing : Missing or None
         What happens when the value is removed, where that was measured.
     stairs : Staircase or None
@@ -223,13 +235,12 @@ class Effect(FrozenResult):
     captions: Captions = field(default=NO_CAPTIONS, compare=False, metadata=NOT_WRITTEN)
     parts: ClassVar[Parts] = "bins"
     quantity: ClassVar[Quantity] = "effect"
-
-    def __repr__(self) -> str:
-        return (
-            f"Effect({self.name!r}, output={self.output!r}, {self.mean.size} bins on "
-            f"[{format_axis_value(self.edges[0], self.kind)}, {format_axis_value(self.edges[-1], self.kind)}], "
-            f"importance={write_number(self.importance)})"
-        )
+    _own_names: ClassVar[tuple[str, ...]] = ("row_curves", "edges", "count", "jumps", "sample")
+    _former_names: ClassVar[Mapping[str, str]] = {
+        **{name: f"_{name}" for name in ("crossings", "doubt", "drawing", "fit")},
+        "bins": "_bin_fits",
+        "line": "_drawn_line",
+    }
 
     @property
     def axis(self) -> FloatArray:
@@ -240,11 +251,6 @@ class Effect(FrozenResult):
     def n_parts(self) -> int:
         """How many bins there are."""
         return self.mean.size
-
-    @property
-    def column_kind(self) -> AxisKind:
-        """What the feature values are: "number", "date" or "duration"."""
-        return self.kind
 
     @property
     def linear(self) -> BoolArray:
@@ -260,24 +266,24 @@ class Effect(FrozenResult):
         return self.count > 0 if self.stairs is None else np.ones(self.count.size, dtype=np.bool_)
 
     @cached_property
-    def bins(self) -> BinFits:
+    def _bin_fits(self) -> BinFits:
         """What was fitted in every bin: a record of the method."""
         rows = RowEnds(self.mean_x, self.low_x, self.high_x)
         return BinFits.of(self.edges, np.nan_to_num(self.level), self.slope, rows)
 
     @cached_property
-    def fit(self) -> Fit:
+    def _fit(self) -> Fit:
         """The effect as a function, stretch by stretch: a record of the method."""
         rows = self.row_places
         if self.density == "bins":
             rows = spread_evenly(self.edges, self.weight)
-        fit = build_fit_from_bins(self.bins, self.cells, rows, self.gaps)
-        if self.crossings is None:
+        fit = build_fit_from_bins(self._bin_fits, self.cells, rows, self.gaps)
+        if self._crossings is None:
             return fit
-        return replace(fit, gaps=self.gaps.apart(self.crossings), asked=self.crossings)
+        return replace(fit, gaps=self.gaps.apart(self._crossings), asked=self._crossings)
 
     @property
-    def crossings(self) -> Crossings | None:
+    def _crossings(self) -> Crossings | None:
         """What sampled rows say that were moved across wide stretches without rows.
 
         None where there are none, and where bins (`method="ale"`) or jumps reach across by themselves.
@@ -287,12 +293,12 @@ class Effect(FrozenResult):
         return self.row_spread.crossings
 
     @property
-    def line(self) -> Fit | Staircase:
+    def _drawn_line(self) -> Fit | Staircase:
         """What is drawn: the model's own jumps, or what the fits of the bins add up to."""
-        return self.fit if self.stairs is None else self.stairs
+        return self._fit if self.stairs is None else self.stairs
 
     @cached_property
-    def drawing(self) -> Drawing | None:
+    def _drawing(self) -> Drawing | None:
         """The staircase as it is drawn smooth; None where there are no jumps."""
         return None if self.stairs is None else Drawing.of(self.stairs, self.row_places, self.jumps)
 
@@ -302,7 +308,7 @@ class Effect(FrozenResult):
         return () if self.stairs is None else tuple(find_jumps(self.stairs, self.total_rows))
 
     @cached_property
-    def doubt(self) -> Uncertainty | Staircase:
+    def _doubt(self) -> Uncertainty | Staircase:
         """How uncertain `line` is: a record of the method, behind `ci`."""
         if self.stairs is not None:
             return self.stairs
@@ -311,8 +317,8 @@ class Effect(FrozenResult):
         degrees = fill_gaps(np.where(free > 0, free, np.nan), middle)
         none = np.zeros(self.level.size)
         return Uncertainty(
-            fit=self.fit,
-            bins=self.bins,
+            fit=self._fit,
+            bins=self._bin_fits,
             measured=self.measured,
             level_variance=np.where(self.measured, fill_gaps(self.level_error**2, middle), 0.0),
             slope_variance=np.nan_to_num(self.slope_error) ** 2,
@@ -341,7 +347,7 @@ class Effect(FrozenResult):
         if self.stairs is not None:
             rise = np.diff(self.stairs.curve(self.edges, "start"))
             return as_frozen(np.divide(rise, width, out=np.zeros_like(rise), where=width > 0))
-        fit = self.fit
+        fit = self._fit
         # where one line fills a bin that is its height in the middle: exact for a constant
         mean = self.level + self.slope * (middles(self.edges) - self.mean_x)
         # a bin that is cut (at rows' ends, followed cells or gaps) has its rise over its width
@@ -404,7 +410,7 @@ class Effect(FrozenResult):
         width = np.diff(self.edges)
         if not np.all(width > 0):
             return self.level_error
-        error = np.sqrt(self.doubt.of_changes(self.edges[:-1], self.edges[1:]).variance) / width
+        error = np.sqrt(self._doubt.of_changes(self.edges[:-1], self.edges[1:]).variance) / width
         return np.where(np.isfinite(self.level_error), error, np.nan)
 
     def curve(
@@ -455,7 +461,7 @@ class Effect(FrozenResult):
 
     def _line(self, *, smooth: bool) -> Fit | Staircase | Drawing:
         """The curve, or the smooth one of a staircase."""
-        return self.drawing if smooth and self.drawing is not None else self.line
+        return self._drawing if smooth and self._drawing is not None else self._drawn_line
 
     def spread(
         self,
@@ -507,7 +513,7 @@ class Effect(FrozenResult):
         known_accumulate(accumulate)
         points, shape = as_points(x, self.kind)
         unknown = find_beyond(self, points, outside) | np.isnan(points)
-        places, own = self.fit.places(center), self.row_spread
+        places, own = self._fit.places(center), self.row_spread
         if accumulate == "measured" and own is not None:
             zero = own.behind if center == "mean" else places.weight @ self._increments(places.x)
             spread = own.combine(self._increments(np.nan_to_num(points)) - zero)
@@ -581,7 +587,7 @@ class Effect(FrozenResult):
         """
         if self.row_spread is None:
             return NO_SHOWN_ROWS
-        places, nodes = self.row_spread.places, self.fit.places(center)
+        places, nodes = self.row_spread.places, self._fit.places(center)
         zero = nodes.weight @ self._increments(nodes.x)
         zero = self.row_spread.behind if center == "mean" else zero
         curve = self.curve(places, center=center)
@@ -665,7 +671,7 @@ class Effect(FrozenResult):
                 shifts = self.stairs.redraw(moved, draws=draws, seed=seed)
             low, high = curve + np.quantile(shifts, [(1 - level) / 2, (1 + level) / 2], axis=0)
         else:
-            found = (self.doubt if isinstance(line, Fit) else line).of_curve(points, center)
+            found = (self._doubt if isinstance(line, Fit) else line).of_curve(points, center)
             reach = student_quantile(level, found.degrees) * np.sqrt(found.variance)
             low, high = curve - reach, curve + reach
         low, high = (np.where(unknown, np.nan, end).reshape(shape) for end in (low, high))
@@ -675,7 +681,7 @@ class Effect(FrozenResult):
         """How curves of rows drawn anew differ from the curve of these rows, (draws, n_x)."""
         from rhale.effects.binning.fit import fit_effect  # which makes effects
 
-        grid = Grid(self.fit.edges, self.closed)
+        grid = Grid(self._fit.edges, self.closed)
         inside = grid.covers(self.sample.x) & (self.sample.weight > 0)
         places, effects, weight = (np.asarray(column)[inside] for column in self.sample)
         if places.size < 2:
@@ -690,7 +696,7 @@ class Effect(FrozenResult):
         def refit(weight: FloatArray, crossings: Crossings | None) -> FloatArray:
             drawn = weight > 0
             cells = measure_moments(grid, places[drawn], effects[drawn], weight[drawn])
-            fit = fit_effect(self.name, self.output, cells, cuts).fit
+            fit = fit_effect(self.name, self.output, cells, cuts)._fit  # noqa: SLF001 - of this class
             return replace(fit, asked=crossings).curve(x, center)
 
         # rows that agree are kept once, with their weights added up, so that rows are drawn in
@@ -700,10 +706,10 @@ class Effect(FrozenResult):
         ]
         times = weight / each
         rng, shifts = np.random.default_rng(seed), np.empty((draws, x.size))
-        own = refit(weight, self.crossings)
+        own = refit(weight, self._crossings)
         for shift in shifts:
             drawn, crossings = rng.multinomial(round(times.sum()), times / times.sum()), None
-            if (measured := self.crossings) is not None:
+            if (measured := self._crossings) is not None:
                 # rows that were moved across gaps are not kept: their rises are drawn as normal
                 none = np.zeros_like(measured.rise)
                 noise = rng.multivariate_normal(
@@ -726,43 +732,27 @@ class Effect(FrozenResult):
         >>> round(rhale.effect(x, np.full(100, 3.0)).importance, 6)  # a curve of -3 and 3
         3.0
         """
-        return self.line.importance()
+        return self._drawn_line.importance()
 
     @cached_property
     def importance_error(self) -> float:
         """Standard error of `importance`, over rows drawn from the same population."""
-        return zero_rounding_of_effect(float(np.sqrt(self.doubt.of_importance())), self.importance)
+        return zero_rounding_of_effect(float(np.sqrt(self._doubt.of_importance())), self.importance)
 
     def _read_for_statistics(self) -> tuple[Density, Heights, float]:
         """Where the curve is read, its heights there, and what errors add to its mean square."""
-        noise = self.doubt.added_square()
+        noise = self._doubt.added_square()
         if self.stairs is not None:
             found = summarise_ale_steps(self.stairs.heights, self.stairs.row_shares)
         elif self.density == "bins":
-            found = summarise_ale_bins(self.fit.curve(self.edges, "mean"), self.weight)
+            found = summarise_ale_bins(self._fit.curve(self.edges, "mean"), self.weight)
         else:
-            rows, some = self.fit.rows, self.count > 0
-            ends = self.fit.curve(np.concatenate([self.low_x[some], self.high_x[some]]), "mean")
-            values = self.fit.curve(rows.x, "mean")
+            rows, some = self._fit.rows, self.count > 0
+            ends = self._fit.curve(np.concatenate([self.low_x[some], self.high_x[some]]), "mean")
+            values = self._fit.curve(rows.x, "mean")
             reached = np.concatenate([values, ends])
             found = Heights(values, rows.weight, float(reached.min()), float(reached.max()))
         return self.density, found, noise
-
-    @property
-    def heterogeneity(self) -> float:
-        """How much rows differ: root of the row-weighted mean of std²; nan if no bin has one.
-
-        In units of the output per unit of the feature, as `std`. Rounding is zero.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.linspace(0, 10, 200)
-        >>> round(rhale.effect(x, np.tile([1.0, 3.0], 100), bins=1).heterogeneity, 2)
-        1.0
-        """
-        size = weighted_root_mean_square(self.mean, self.weight)
-        return zero_rounding_of_effect(weighted_root_mean_square(self.std, self.weight), size)
 
     @property
     def typical_spread(self) -> float:
@@ -771,40 +761,26 @@ class Effect(FrozenResult):
         In units of the output, as `importance`, and comparable between features: a product of two
         independent features has the same for both. Where rows differ by rounding, it is zero.
         """
-        rows = self.fit.rows
+        rows = self._fit.rows
         if self.row_spread is None:
             return zero_rounding_of_effect(
                 rows.deviation(self._accumulate(rows.x)), self.importance
             )
         return zero_rounding_of_effect(self.row_spread.typical, self.importance)
 
-    @property
-    def typical_spread_error(self) -> float:
-        """Standard error of `typical_spread`, over rows drawn from the same population.
-
-        From groups of rows, each left out once; nan where no model was asked.
-        """
-        return math.nan if self.row_spread is None else self.row_spread.error
-
     def height(self, x: FloatArray) -> FloatArray:
-        return self.line.curve(x, "mean")
+        return self._drawn_line.curve(x, "mean")
 
     def places(self, n_points: int = N_CURVE_POINTS) -> FloatArray:
         require_count("n_points", n_points)
         x = np.union1d(self.edges, np.linspace(self.edges[0], self.edges[-1], n_points))
-        if self.crossings is not None:
-            x = np.union1d(x, np.concatenate(self.crossings[:2]))
+        if self._crossings is not None:
+            x = np.union1d(x, np.concatenate(self._crossings[:2]))
             x = x[(x >= self.edges[0]) & (x <= self.edges[-1])]
         if self.stairs is None:
             return x
         behind = self.stairs.places
         return np.union1d(x, np.concatenate([behind, np.nextafter(behind, -np.inf)]))
-
-    def missing_trace(self, center: Center | None = "mean", level: float = 0.95) -> Trace | None:
-        start, shift = self.edges[0], 0.0
-        if center not in (None, "mean") and start < self.edges[-1]:
-            shift = float(self.curve(start, center=center) - self.curve(start))
-        return trace_missing(self.missing, shift, level)
 
     def difference(self, start: float, stop: float) -> Difference:
         x, _ = as_points([start, stop], self.kind)
@@ -813,14 +789,14 @@ class Effect(FrozenResult):
             spread = np.abs(np.diff(self._accumulate(x)))[0]
         else:
             spread = own.combine(np.diff(self._increments(x), axis=0))[0]
-        error = np.sqrt(self.doubt.of_changes(x[:1], x[1:]).variance[0])
+        error = np.sqrt(self._doubt.of_changes(x[:1], x[1:]).variance[0])
         return Difference(float(size), float(error), float(spread))
 
     def errors_from(self, x: FloatArray, zero: RowPlaces) -> Estimate:
-        return self.doubt.of_curve_from(x, zero)
+        return self._doubt.of_curve_from(x, zero)
 
     def rows_along(self) -> RowPlaces:
-        return self.fit.rows
+        return self._fit.rows
 
     def support(self) -> Support:
         if self.sample.x.size:

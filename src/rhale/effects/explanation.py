@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from os import PathLike
@@ -28,8 +28,9 @@ from rhale.effects.local.notes import (
     describe_implausible,
 )
 from rhale.effects.result import Outside, Result, is_constant
-from rhale.errors import BadSettingError, UnknownOutputError
-from rhale.naming import find_feature, find_output, list_asked, near_names
+from rhale.effects.result_set import StoredResultSet
+from rhale.errors import BadSettingError
+from rhale.naming import list_asked
 from rhale.output.columns import Listing
 from rhale.output.frame import as_frame
 from rhale.output.labels import Captions, caption, captions_of
@@ -38,7 +39,7 @@ from rhale.output.picture_options import ExplanationOptions, with_options
 from rhale.regions.partners import PartnerMatrix, Partners, partners_of_regions
 from rhale.settings import PROFILES, describe_bins, name_keys, parse_bins_setting, partition_for
 from rhale.stats.arrays import FloatArray
-from rhale.stats.records import as_read_only, same_fields, same_value
+from rhale.stats.records import as_read_only
 from rhale.system.files import write_text
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ REGIONS_STAY = Note(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Explanation:
+class Explanation(StoredResultSet[Result]):
     """The effects of all explained features on all explained outputs.
 
     Attributes
@@ -120,66 +121,21 @@ class Explanation:
         captioned = caption(self.effects, captions_of(self.provenance))
         object.__setattr__(self, "effects", captioned)
 
-    def __len__(self) -> int:
-        return len(self.effects)
-
-    def __iter__(self) -> Iterator[Result]:
-        return iter(self.effects)
-
-    def __contains__(self, feature: object) -> bool:
-        return feature in self.features
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Explanation):
-            return NotImplemented
-        names = ["features", "outputs", "effects", "predictions", "sample_x", "sample_weight"]
-        names += ["partner_matrix"]
-        same = all(same_value(getattr(self, n), getattr(other, n)) for n in names)
-        same = same and self.cells.keys() == other.cells.keys()
-        same = same and all(same_fields(m, other.cells[name]) for name, m in self.cells.items())
-        return same and self.provenance == other.provenance and self.notes == other.notes
-
-    __hash__ = None  # type: ignore[assignment]
-
     def __str__(self) -> str:
         return str(self._listing())
-
-    __repr__ = __str__
-
-    def __getitem__(self, key: Any) -> Result:
-        feature, output = key if isinstance(key, tuple) and len(key) == 2 else (key, None)
-        place = self._feature(feature)
-        number = self._one_output(output, f"fx[{feature!r}, {self.outputs[0]!r}]")
-        return self.effects[place * len(self.outputs) + number]
 
     @property
     def captions(self) -> Captions:
         """What people read for features and outputs; `features` and `outputs` are keys."""
         return self.effects[0].captions
 
-    def ranked(self, output: str | int | None = None) -> list[Result]:
-        """Effects with the largest first; of one output, or of all.
+    @property
+    def _results(self) -> tuple[Result, ...]:
+        return self.effects
 
-        Parameters
-        ----------
-        output : str or int, optional
-            Which output; all of them if not given.
-
-        Returns
-        -------
-        list of Effect, LevelEffect or Profile
-            By `importance`, the largest first.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.random.default_rng(0).uniform(0, 10, size=(200, 2))
-        >>> fx = rhale.explain(lambda rows: 2 * rows[:, 0] + rows[:, 1], x)
-        >>> [effect.name for effect in fx.ranked()]
-        ['x0', 'x1']
-        """
-        wanted = [e for e in self.effects if output is None or e.output == self._label(output)]
-        return sorted(wanted, key=lambda e: -e.importance if np.isfinite(e.importance) else 0.0)
+    @staticmethod
+    def _rank(result: Result) -> float:
+        return -result.importance if np.isfinite(result.importance) else 0.0
 
     @with_options(ExplanationOptions)
     def plot(
@@ -226,7 +182,7 @@ class Explanation:
 
         settings: dict[str, Any] = {**options}
         if isinstance(feature, str | int | np.integer):
-            name = self.features[self._feature(feature)]
+            name = self.features[self._find_feature(feature)]
             if output is None and len(self.outputs) > 1:
                 results = [self[name, label] for label in self.outputs]
                 return draw(plots.plot_outputs, results, axes=ax, **settings)
@@ -236,7 +192,7 @@ class Explanation:
             if color is not None and color is not False:
                 partners = self.partners(name, result.output) if color is True else None
                 other = self[choose_color(color, self.features, partners), result.output]
-                values = self.sample_x[:, self._feature(other.name)]
+                values = self.sample_x[:, self._find_feature(other.name)]
                 settings["color"] = RowColors(other, values)
             return draw(choose_plot(result), result, ax=ax, among=among, **settings)
         if feature is None:
@@ -244,10 +200,12 @@ class Explanation:
         else:
             given: Any = feature
             wanted = given if isinstance(given, Iterable) else [given]
-            names = list(dict.fromkeys(self.features[self._feature(f)] for f in wanted))
+            names = list(dict.fromkeys(self.features[self._find_feature(f)] for f in wanted))
         by_name: dict[str, list[Result]] = {e.name: [] for e in self.effects if e.name in names}
         for effect in self.effects:
-            if effect.name in by_name and (output is None or effect.output == self._label(output)):
+            if effect.name in by_name and (
+                output is None or effect.output == self.outputs[self._find_output(output)]
+            ):
                 by_name[effect.name].append(effect)
         # the largest first, on any of those outputs that are drawn; a list keeps its own order
         drawn = main_outputs([effect for some in by_name.values() for effect in some])
@@ -402,8 +360,8 @@ class Explanation:
         0.0
         """
         asked = self.features if feature is None else list_asked(feature, "feature")
-        names = [self.features[self._feature(name)] for name in asked]
-        outputs = self.outputs if output is None else (self._label(output),)
+        names = [self.features[self._find_feature(name)] for name in asked]
+        outputs = self.outputs if output is None else (self.outputs[self._find_output(output)],)
         effects = [self[name, label] for name in names for label in outputs]
         return listing.curve_frame(effects, backend, self._backend, **options)
 
@@ -457,7 +415,7 @@ class Explanation:
         >>> (fx.base() + fx.contributions(np.array([[1.0, 2.0]])).sum(axis=1)).round(6)
         array([5.])
         """
-        number = self._one_output(output, f"fx.contributions(X, {self.outputs[0]!r})")
+        number = self._choose_output(output, "fx.contributions(X, {})")
         if regions:
             self._require_regions()
         columns = self.provenance.get("columns", self.features)
@@ -491,7 +449,7 @@ class Explanation:
         >>> round(fx.base() - float(np.mean(2 * x[:, 0] + x[:, 1])), 6)
         0.0
         """
-        return self._curves(self._one_output(output, f"fx.base({self.outputs[0]!r})")).base
+        return self._curves(self._choose_output(output, "fx.base({})")).base
 
     def splits_frame(self, backend: str | None = None) -> Any:
         """One row per feature, output and split.
@@ -609,34 +567,14 @@ class Explanation:
         """
         return as_frame(listing.tabulate_effects(self.ranked()), backend, self._backend)
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write one JSON file that `rhale.load` reads back exactly.
-
-        Parameters
-        ----------
-        path : path-like
-            The file, for example "effects.json".
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.random.default_rng(0).uniform(0, 10, size=(200, 2))
-        >>> fx = rhale.explain(lambda rows: 2 * rows[:, 0] + rows[:, 1], x)
-        >>> import tempfile, pathlib
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> path = pathlib.Path(folder.name, "effects.json")
-        >>> fx.save(path)
-        >>> rhale.load(path) == fx
-        True
-        >>> folder.cleanup()
-        """
-        store.write_result_file(path, store.pack_explanation(self))
+    def _pack(self) -> Any:
+        return store.pack_explanation(self)
 
     def report(
         self,
         path: str | PathLike[str],
-        *,
         title: str | None = None,
+        *,
         interactions: Interactions | None = None,
         refits: Refits | None = None,
         comparison: Comparison | None = None,
@@ -799,7 +737,7 @@ class Explanation:
         >>> rhale.explain(lambda rows: rows[:, 0] ** 2, rooms).level_order("x0")
         ('1', '2', '3')
         """
-        if feature not in self:
+        if feature not in self.features:
             return ()
         found = self[feature, self.outputs[0]]
         return found.labels if found.parts == "levels" else ()
@@ -825,8 +763,7 @@ class Explanation:
         >>> abs(fx.explained_variance) < 0.1  # a product has no effects of its own
         True
         """
-        shares = {o: self._curves(i).explained() for i, o in enumerate(self.outputs)}
-        return shares if len(shares) > 1 else shares[self.outputs[0]]
+        return self._share_of_each(SampledCurves.explained)
 
     @property
     def explained_with_regions(self) -> float | dict[str, float]:
@@ -836,34 +773,20 @@ class Explanation:
         long as that explains more: a difference that two features share, as in x1 x2, is counted
         for one of them. Without regions it is `explained_variance`.
         """
-        shares = {o: self._curves(i).explained_with_regions() for i, o in enumerate(self.outputs)}
-        return shares if len(shares) > 1 else shares[self.outputs[0]]
+        return self._share_of_each(SampledCurves.explained_with_regions)
+
+    def _share_of_each(
+        self, explained: Callable[[SampledCurves], float]
+    ) -> float | dict[str, float]:
+        """A share of the variance: one number, or one by the name of each output."""
+        shares = {name: explained(self._curves(i)) for i, name in enumerate(self.output_names)}
+        return shares if len(shares) > 1 else shares[self.output_names[0]]
 
     def _curves(self, output: int) -> SampledCurves:
         effects = self.effects[output :: len(self.outputs)]
         return SampledCurves(
             effects, self.sample_x, self.predictions[:, output], self.sample_weight
         )
-
-    @property
-    def _backend(self) -> str | None:
-        return cast("str | None", self.provenance.get("table"))
-
-    def _label(self, output: str | int) -> str:
-        return self.outputs[self._output(output)]
-
-    def _feature(self, feature: Any) -> int:
-        return find_feature(self.captions.feature_key(feature), self.features)
-
-    def _output(self, output: Any) -> int:
-        return find_output(self.captions.output_key(output), self.outputs)
-
-    def _one_output(self, output: Any, example: str) -> int:
-        """Place of an output, which need not be named where there is one."""
-        if output is None and len(self.outputs) > 1:
-            msg = f"there are several outputs, name one: {example}; "
-            raise UnknownOutputError(msg + near_names("", list(self.outputs)))
-        return 0 if output is None else self._output(output)
 
 
 def rebin_alike(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,8 +13,8 @@ from rhale.effects.curve import Center, RowPlaces, fill_gaps, known_center, midd
 from rhale.effects.effect import NO_SAMPLE, Accumulate, LocalEffects, known_accumulate
 from rhale.effects.result import (
     N_CURVE_POINTS,
+    CurveResult,
     Difference,
-    FrozenResult,
     LevelRows,
     Outside,
     Parts,
@@ -25,19 +24,17 @@ from rhale.effects.result import (
     count_support_rows,
     find_beyond,
     require_level,
-    trace_missing,
     weighted_root_mean_square,
     zero_rounding_of_effect,
 )
 from rhale.effects.spread import NO_SHOWN_ROWS, RowSpread, ShownRows
-from rhale.effects.statistics import Heights, read_levels
+from rhale.effects.statistics import Heights, Readings, read_levels
 from rhale.effects.table import Columns, Missing, add_missing_bin, add_row, list_bins
 from rhale.effects.variance import Estimate
 from rhale.errors import BadSettingError
 from rhale.naming import find_level
 from rhale.output.labels import NO_CAPTIONS, NOT_WRITTEN, Captions
 from rhale.output.note import Note, as_notes
-from rhale.output.number_format import write_number
 from rhale.output.storage.values import ANY_TEXT, ArrayDimension, Numbers, Several, stored
 from rhale.output.times import ColumnKind
 from rhale.regions.result import RegionTree
@@ -47,8 +44,23 @@ from rhale.stats.interpolation import interpolate_points, locate_between_points
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LevelEffect(FrozenResult):
+class LevelEffect(CurveResult):
     """How the levels of one feature move one output: steps between neighbouring levels.
+
+    ======================================= ======================================================
+    the curve, at levels or at all of them  `curve(x)`, its interval `ci(x)`, `difference(a, b)`
+    how rows differ                         `spread(x)`, `typical_spread`, `typical_spread_error`,
+                                            `row_curves()`, `regions`
+    its size, in units of the output        `importance`, `importance_error`, `statistics(y)`
+    levels, their rows and shares           `levels`, `level_count`, `share`, `pooled`
+    steps between neighbours                `step`, `mean`, `std`, `standard_error`
+    what to know                            `name`, `output`, `kind` ("steps" or "categories"),
+                                            `missing`, `notes`
+    pictures and tables                     `plot()`, `curve_frame()`, `to_frame()`, `table()`
+    ======================================= ======================================================
+
+    These are what `dir(effect)` lists. The fields below are what files hold; most of them serve the
+    library.
 
     Attributes
     ----------
@@ -134,12 +146,17 @@ class LevelEffect(FrozenResult):
     captions: Captions = field(default=NO_CAPTIONS, compare=False, metadata=NOT_WRITTEN)
     parts: ClassVar[Parts] = "levels"
     quantity: ClassVar[Quantity] = "effect"
+    _own_names: ClassVar[tuple[str, ...]] = (
+        "row_curves",
+        "levels",
+        "level_count",
+        "share",
+        "step",
+        "pooled",
+    )
 
-    def __repr__(self) -> str:
-        return (
-            f"LevelEffect({self.name!r}, output={self.output!r}, {len(self.levels)} levels, "
-            f"importance={write_number(self.importance)})"
-        )
+    def _extent(self) -> str:
+        return f"{len(self.levels)} levels"
 
     @property
     def axis(self) -> FloatArray:
@@ -152,7 +169,7 @@ class LevelEffect(FrozenResult):
         return len(self.levels)
 
     @property
-    def column_kind(self) -> ColumnKind:
+    def kind(self) -> ColumnKind:
         """What the levels are: "steps" if they are numbers, else "categories"."""
         return "steps" if self.is_number else "categories"
 
@@ -204,34 +221,6 @@ class LevelEffect(FrozenResult):
         smooth: bool = False,  # noqa: ARG002
         outside: Outside = "extend",
     ) -> FloatArray:
-        """Accumulated steps at levels.
-
-        Parameters
-        ----------
-        x : str, number or a sequence of these, optional
-            Levels, all by default. Between levels that are numbers the curve is straight.
-        center : {"mean", "start", "uniform"}
-            Zero on average over the rows, at the first level, or on average over the levels.
-        smooth : bool
-            Changes nothing: steps between levels are no steps to even out.
-        outside : {"extend", "nan", "raise"}
-            Beyond levels that are numbers the curve is nan, as no step goes on; "raise" refuses
-            such numbers.
-
-        Returns
-        -------
-        ndarray of shape (n_x,), or a number for a single level
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
-        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
-        >>> level.curve(center="start")
-        array([0., 3., 8.])
-        >>> level.curve(["3", "1"], center="start"), level.curve([2.5], center="start")
-        (array([8., 0.]), array([5.5]))
-        """
         return self._read(x, self._map(center) @ self.step, outside)
 
     def spread(
@@ -301,38 +290,6 @@ class LevelEffect(FrozenResult):
         smooth: bool = False,  # noqa: ARG002
         outside: Outside = "extend",
     ) -> tuple[FloatArray, FloatArray]:
-        """Confidence interval of the curve at levels: uncertainty of the mean, not spread.
-
-        Parameters
-        ----------
-        x : str, number or a sequence of these, optional
-            Levels, all by default.
-        level : float
-            Probability that the interval covers the curve of the model over the population the
-            rows were drawn from, at one level, given the order of the levels.
-        center, smooth, outside
-            As in `curve`.
-
-        Returns
-        -------
-        low, high : ndarray of shape (n_x,)
-
-        Notes
-        -----
-        The variance is that of a sum of correlated mean steps. For `"mean"` it includes that the
-        rows, over which the curve is centred, are a draw: importance² / effective rows. Where
-        steps have few rows their deviations are not well known either: Student's quantiles, with
-        the degrees of freedom of Welch and Satterthwaite.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
-        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
-        >>> low, high = level.ci("3", center="start")  # every row has the same step
-        >>> float(low), float(high)
-        (8.0, 8.0)
-        """
         require_level(level)
         # the curve is a linear map M of the steps: its variances are the diagonal of M C M'
         matrix, drawn = self._map(center), self._centring_variance(center)
@@ -366,18 +323,12 @@ class LevelEffect(FrozenResult):
         found = float(np.sqrt(np.maximum(pull @ self._covariance @ pull, 0.0) + drawn))
         return zero_rounding_of_effect(found, size)
 
-    def _read_for_statistics(self) -> tuple[str, Heights, float]:
+    def _read_for_statistics(self) -> tuple[Readings, Heights, float]:
         """Where the curve is read, its heights there, and what errors add to its mean square."""
         matrix = self._map("mean")
         variance = np.einsum("ij,jk,ik->i", matrix, self._covariance, matrix)
         noise = float(self.share @ np.maximum(variance, 0.0))
         return "levels", read_levels(self.curve(), self.level_weight), noise
-
-    @property
-    def heterogeneity(self) -> float:
-        """How much the steps of rows differ: root of the row-weighted mean of std², per unit of `edges`."""
-        size = weighted_root_mean_square(self.mean, self.weight)
-        return zero_rounding_of_effect(weighted_root_mean_square(self.std, self.weight), size)
 
     @property
     def typical_spread(self) -> float:
@@ -390,11 +341,6 @@ class LevelEffect(FrozenResult):
         return zero_rounding_of_effect(
             weighted_root_mean_square(self.spread(), self.share), self.importance
         )
-
-    @property
-    def typical_spread_error(self) -> float:
-        """Standard error of `typical_spread`, over rows drawn from the same population."""
-        return math.nan if self.row_spread is None else self.row_spread.error
 
     def row_curves(self, *, center: Center = "mean") -> ShownRows:
         """Curves of up to 100 sampled rows at the levels.
@@ -442,12 +388,6 @@ class LevelEffect(FrozenResult):
         zero: Center = "mean" if center is None else center
         low, high = self.ci(level=level, center=zero)
         return Trace(self.edges, self.curve(center=zero), self.spread(center=zero), low, high)
-
-    def missing_trace(self, center: Center | None = "mean", level: float = 0.95) -> Trace | None:
-        shift = 0.0
-        if center not in (None, "mean") and len(self.levels) > 1:
-            shift = float((self.curve(center=center) - self.curve())[0])
-        return trace_missing(self.missing, shift, level)
 
     def difference(self, start: float, stop: float) -> Difference:
         ends = np.searchsorted(self.edges, [start, stop])

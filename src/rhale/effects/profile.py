@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
@@ -10,8 +11,8 @@ import numpy as np
 from rhale.effects.curve import Center, RowPlaces, fill_gaps, known_center
 from rhale.effects.result import (
     N_CURVE_POINTS,
+    CurveResult,
     Difference,
-    FrozenResult,
     LevelRows,
     Outside,
     Parts,
@@ -19,6 +20,7 @@ from rhale.effects.result import (
     Quantity,
     Support,
     Trace,
+    are_numbers,
     as_points,
     count_support_rows,
     find_beyond,
@@ -27,16 +29,15 @@ from rhale.effects.result import (
     weighted_root_mean_square,
     zero_rounding_of_effect,
 )
-from rhale.effects.statistics import Heights
+from rhale.effects.statistics import Heights, Readings
 from rhale.effects.table import MISSING_ROW_LABEL, Columns, Missing, add_row, name_places
 from rhale.effects.variance import Estimate
 from rhale.errors import BadSettingError
 from rhale.naming import find_level
 from rhale.output.labels import NO_CAPTIONS, NOT_WRITTEN, Captions
 from rhale.output.note import Note
-from rhale.output.number_format import write_number
 from rhale.output.storage.values import UNIQUE_TEXTS, ArrayDimension, Number, Numbers, stored
-from rhale.output.times import AxisKind, ColumnKind, format_axis_value
+from rhale.output.times import AxisKind, ColumnKind
 from rhale.stats.arrays import FloatArray
 from rhale.stats.distributions import student_quantile
 from rhale.stats.interpolation import (
@@ -52,8 +53,21 @@ MIN_PROFILE_POINTS = 32  # drawn at least: bands bend between points
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Profile(FrozenResult):
+class Profile(CurveResult):
     """Average prediction at the points of a grid, and how the rows' own curves scatter.
+
+    ======================================= ======================================================
+    the curve                               `curve(x)`, its interval `ci(x)`, `difference(a, b)`
+    how rows differ                         `spread(x)`, `typical_spread`, `ice()`, `dice()`
+    its size, in units of the output        `importance`, `importance_error`, `statistics(y)`
+    points                                  `grid`, `levels`, `share`, `mean`, `std`,
+                                            `standard_error`
+    what to know                            `name`, `output`, `kind`, `method`, `missing`, `notes`
+    pictures and tables                     `plot()`, `curve_frame()`, `to_frame()`, `table()`
+    ======================================= ======================================================
+
+    These are what `dir(profile)` lists. The fields below are what files hold; most of them serve the
+    library.
 
     Attributes
     ----------
@@ -84,7 +98,7 @@ class Profile(FrozenResult):
     notes : tuple of Note
         What a reader should know.
     kind : {"number", "date", "duration"}
-        What the feature values are; dates are days since 1970, durations are seconds.
+        What the places of the grid are (`column_kind` tells levels, too); dates are days since 1970, durations are seconds.
     levels : tuple of str
         Labels of the points, where the feature has levels (then the grid is 0, 1, 2, ... or their
         values, if they are numbers); none otherwise.
@@ -141,13 +155,11 @@ class Profile(FrozenResult):
     captions: Captions = field(default=NO_CAPTIONS, compare=False, metadata=NOT_WRITTEN)
     parts: ClassVar[Parts] = "points"
     quantity: ClassVar[Quantity] = "prediction"
+    _own_names: ClassVar[tuple[str, ...]] = ("method", "grid", "levels", "share", "ice", "dice")
+    _former_names: ClassVar[Mapping[str, str]] = {"centring": "_centring"}
 
-    def __repr__(self) -> str:
-        return (
-            f"Profile({self.name!r}, output={self.output!r}, {self.method}, {self.grid.size} "
-            f"points on [{format_axis_value(self.grid[0], self.kind)}, {format_axis_value(self.grid[-1], self.kind)}], "
-            f"importance={write_number(self.importance)})"
-        )
+    def _extent(self) -> str:
+        return f"{self.method}, {super()._extent()}"
 
     @property
     def axis(self) -> FloatArray:
@@ -179,32 +191,10 @@ class Profile(FrozenResult):
     @property
     def is_number(self) -> bool:
         """Whether the levels, if there are any, are numbers: then the grid is their values."""
-        try:
-            return bool([float(level) for level in self.levels] == self.grid.tolist())
-        except ValueError:
-            return False
+        return are_numbers(self.levels, self.grid)
 
-    def centring(self, center: Center | None) -> FloatArray:
-        """Weights whose average of the curve is taken as zero; None leaves the level.
-
-        Parameters
-        ----------
-        center : {"mean", "start", "uniform"} or None
-            Where the curve is zero.
-
-        Returns
-        -------
-        ndarray of shape (n_points,)
-            Weights, which add up to one, or to none.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.linspace(0, 10, 101)[:, None]
-        >>> profile = rhale.explain(lambda rows: 3 * rows[:, 0] + 1, x, method="ice", bins=5)["x0"]
-        >>> profile.centring("start")
-        array([1., 0., 0., 0., 0., 0.])
-        """
+    def _centring(self, center: Center | None) -> FloatArray:
+        """Weights whose average of the curve is taken as zero; none of them for None."""
         if center is None:
             return np.zeros(self.grid.size)
         known_center(center)
@@ -226,38 +216,8 @@ class Profile(FrozenResult):
         smooth: bool = False,  # noqa: ARG002
         outside: Outside = "extend",
     ) -> FloatArray:
-        """Profile at x, straight between the points of the grid.
-
-        Parameters
-        ----------
-        x : float or array-like of shape (n_x,)
-            Feature values.
-        center : {"mean", "start", "uniform"} or None
-            Zero on average over the rows, at the first point, on average over x; None keeps the
-            level of the predictions.
-        smooth : bool
-            Changes nothing: averages of predictions are shown as they are.
-        outside : {"extend", "nan", "raise"}
-            Beyond the grid a profile is nan, as the model was not asked there; "raise" refuses such
-            values.
-
-        Returns
-        -------
-        ndarray of shape (n_x,), or a number for a number
-            In units of the output.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.linspace(0, 10, 101)[:, None]
-        >>> profile = rhale.explain(lambda rows: 3 * rows[:, 0] + 1, x, method="ice", bins=5)["x0"]
-        >>> profile.curve([0, 5, 10], center=None).round(6)  # mean predictions
-        array([ 1., 16., 31.])
-        >>> profile.curve([0, 5, 10]).round(6)
-        array([-15.,   0.,  15.])
-        """
         self._check_ends(x, outside)
-        return self._read(x, self.mean - self.centring(center) @ np.nan_to_num(self.mean))
+        return self._read(x, self.mean - self._centring(center) @ np.nan_to_num(self.mean))
 
     def spread(
         self, x: Points, *, center: Center | None = "mean", outside: Outside = "extend"
@@ -304,41 +264,6 @@ class Profile(FrozenResult):
         smooth: bool = False,  # noqa: ARG002
         outside: Outside = "extend",
     ) -> tuple[FloatArray, FloatArray]:
-        """Confidence interval of the curve at x: uncertainty of the mean, not spread.
-
-        Parameters
-        ----------
-        x : float or array-like of shape (n_x,)
-            Feature values.
-        level : float
-            Probability that the interval covers, at one x, the curve over the population.
-        center : {"mean", "start", "uniform"} or None
-            As in `curve`.
-        smooth : bool
-            Changes nothing.
-        outside : {"extend", "nan", "raise"}
-            As in `curve`.
-
-        Returns
-        -------
-        low, high : ndarray of shape (n_x,)
-
-        Notes
-        -----
-        It covers the curve of the model over the population the rows were drawn from. With
-        `center="mean"` other rows would also have another mean of the curve, by which it is
-        shifted; that is a part of the interval. Few rows make it wider (Student's t).
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.column_stack([np.linspace(0, 10, 101), np.linspace(-1, 1, 101)])
-        >>> fx = rhale.explain(lambda rows: rows[:, 0] * rows[:, 1], x, method="ice", bins=5)
-        >>> profile = fx["x0"]  # rows have the slopes -1 to 1
-        >>> low, high = profile.ci(10.0, center="start")
-        >>> bool(low < profile.curve(10.0, center="start") < high)
-        True
-        """
         require_level(level)
         self._check_ends(x, outside)
         factor, curve = student_quantile(level, self.rows - 1), self.curve(x, center=center)
@@ -348,7 +273,7 @@ class Profile(FrozenResult):
             if center is None:
                 error = np.sqrt(variance)
             else:
-                shift = np.eye(self.grid.size) - self.centring(center)
+                shift = np.eye(self.grid.size) - self._centring(center)
                 moved = self._centring_variance() if center == "mean" else 0.0
                 error = np.sqrt(shift**2 @ variance + moved)
             reach = self._read(x, factor * error)
@@ -393,7 +318,7 @@ class Profile(FrozenResult):
                 raise BadSettingError(msg)
             level = np.array([np.interp(center, self.grid, curve) for curve in self.curves])
         else:
-            level = self.curves @ self.centring(center)
+            level = self.curves @ self._centring(center)
         return np.asarray(self.curves - level[:, None])
 
     def dice(self) -> FloatArray:
@@ -442,7 +367,7 @@ class Profile(FrozenResult):
         drawn = size**2 * tails / (4 * self._rows_with_value)
         return zero_rounding_of_effect(float(np.sqrt(of_curve + drawn)), size)
 
-    def _read_for_statistics(self) -> tuple[str, Heights, float]:
+    def _read_for_statistics(self) -> tuple[Readings, Heights, float]:
         """Where the profile is read, its heights there, and what errors add to its mean square."""
         place, weight = self._row_positions
         if self.method == "mplot":  # the means of points are independent
@@ -492,7 +417,7 @@ class Profile(FrozenResult):
         return np.asarray(np.interp(number, np.arange(known.size), known))
 
     def missing_trace(self, center: Center | None = "mean", level: float = 0.95) -> Trace | None:
-        shift = -float(self.centring(center) @ np.nan_to_num(self.mean))
+        shift = -float(self._centring(center) @ np.nan_to_num(self.mean))
         known = center is None or self.method == "mplot"
         return trace_missing(self.missing, shift, level, spread_known=known)
 
@@ -592,7 +517,7 @@ class Profile(FrozenResult):
             rest = (self.std**2 - np.diag(self.covariance)) / 2
             return np.asarray(self.covariance + rest + rest[:, None])
         # curves less their weighted mean: (I - 1 w') C (I - w 1')
-        weights = self.centring(center)
+        weights = self._centring(center)
         pull = self.covariance @ weights
         return np.asarray(self.covariance - pull - pull[:, None] + weights @ pull)
 

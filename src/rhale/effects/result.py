@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from statistics import NormalDist
-from typing import Any, Literal, NamedTuple, Protocol, Unpack, cast, get_args, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Unpack, cast, get_args
 
 import numpy as np
 
 from rhale.effects.binning.cells import uniform_edges
 from rhale.effects.binning.partition import is_number_setting
 from rhale.effects.curve import Center, RowPlaces
+from rhale.effects.spread import RowSpread
 from rhale.effects.staircase import Jump, Staircase
-from rhale.effects.statistics import Statistics, gather_statistics, remove_noise
+from rhale.effects.statistics import Heights, Readings, Statistics, gather_statistics, remove_noise
 from rhale.effects.table import Columns, Missing
 from rhale.effects.variance import Estimate
 from rhale.errors import BadSettingError
@@ -19,6 +23,7 @@ from rhale.naming import read_word
 from rhale.output.doors import draw_result_lazily, show_result
 from rhale.output.labels import Captions
 from rhale.output.note import Note, as_notes
+from rhale.output.number_format import write_number
 from rhale.output.picture_options import EffectOptions, with_options
 from rhale.output.times import AxisKind, ColumnKind, as_axis_kind, as_numbers, format_axis_value
 from rhale.regions.result import RegionTree
@@ -144,8 +149,204 @@ class LevelRows(NamedTuple):
         return np.asarray(self.weight / self.weight.sum())
 
 
-class CurveMethods(Protocol):
-    """Methods of every result of one feature, described once: results inherit the descriptions."""
+class FrozenResult:
+    """A result that never changes: arrays are read-only, notes are notes, values are compared."""
+
+    def __post_init__(self) -> None:
+        freeze(self)
+        for field in ("local_notes", "bin_notes", "notes"):
+            if field in self.__dict__:
+                object.__setattr__(self, field, as_notes(self.__dict__[field]))
+
+    def __eq__(self, other: object) -> bool:
+        return same_fields(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class CurveResult(FrozenResult):
+    """How one feature moves one output, as a curve with its spread and its interval.
+
+    The base of `Effect`, `LevelEffect` and `Profile`: tables, pictures and pages read what is
+    described here, and never ask which of them a result is.
+
+    Attributes
+    ----------
+    name, output : str
+        Feature and output: keys, by which they are found.
+    captions : Captions
+        What people read for both.
+    missing : Missing or None
+        What happens without a value, where that was measured.
+    parts, quantity : str
+        What it is made of ("bins", "levels" or "points"), which decides how it is drawn in detail,
+        and what its curve shows: an "effect", or a "prediction".
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.linspace(0, 10, 200)
+    >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+    >>> age.kind, "curve" in dir(age), "trace" in dir(age)
+    ('number', True, False)
+    >>> age.curve([0.0, 10.0], center="start").round(6)
+    array([ 0., 20.])
+    """
+
+    name: str
+    output: str
+    captions: Captions
+    missing: Missing | None
+    parts: ClassVar[Parts]
+    quantity: ClassVar[Quantity]
+    _own_names: ClassVar[tuple[str, ...]] = ()  # of a kind of result, besides PUBLIC_NAMES
+    _former_names: ClassVar[Mapping[str, str]] = {}  # public names of the version before
+    if TYPE_CHECKING:  # fields of some, properties of others
+
+        @property
+        def kind(self) -> ColumnKind:
+            """What the values of the feature are."""
+
+        @property
+        def mean(self) -> FloatArray:
+            """What is averaged over rows."""
+
+        @property
+        def std(self) -> FloatArray:
+            """How rows differ."""
+
+        @property
+        def weight(self) -> FloatArray:
+            """Weight of the rows."""
+
+        @property
+        def row_spread(self) -> RowSpread | None:
+            """How rows differ, where rows were moved."""
+
+        @property
+        def notes(self) -> tuple[Note, ...]:
+            """What a reader should know."""
+
+        @property
+        def regions(self) -> RegionTree | None:
+            """Which rows differ; None where that was not asked for."""
+
+        @property
+        def importance_error(self) -> float:
+            """Standard error of `importance`."""
+
+    def __str__(self) -> str:
+        from rhale.effects.listing import write_effect_line
+
+        return write_effect_line(self)
+
+    def __repr__(self) -> str:
+        output = self.captions.output(self.output)
+        return (
+            f"{type(self).__name__}({self.name!r}, output={output!r}, {self._extent()}, "
+            f"importance={write_number(self.importance)})"
+        )
+
+    def _extent(self) -> str:
+        """Count the parts, and say where they are."""
+        ends = (format_axis_value(x, find_result_axis_kind(self)) for x in self.axis[[0, -1]])
+        return f"{self.n_parts} {self.parts} on [{', '.join(ends)}]"
+
+    def _repr_html_(self) -> str:
+        """A small page, for notebooks."""
+        return show_result(self)
+
+    def __dir__(self) -> list[str]:
+        """Names that people use; what the library reads besides is found, and not listed."""
+        return sorted({*PUBLIC_NAMES, *self._own_names})
+
+    if not TYPE_CHECKING:  # which would find everything
+
+        def __getattr__(self, name: str) -> Any:
+            """Find what had a public name in the version before, with a warning."""
+            if name not in self._former_names:
+                msg = f"{type(self).__name__!r} object has no attribute {name!r}"
+                raise AttributeError(msg)
+            warnings.warn(
+                f"{name} of results is internal now, and goes away in the next version of rhale",
+                DeprecationWarning,
+                stacklevel=2,
+            )
+            return getattr(self, self._former_names[name])
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The one feature."""
+        return (self.name,)
+
+    @property
+    def axis(self) -> FloatArray:
+        """Places of the limits, levels or points, increasing, in units of the feature."""
+        raise NotImplementedError
+
+    @property
+    def n_parts(self) -> int:
+        """How many bins, levels or points there are."""
+        raise NotImplementedError
+
+    @property
+    def column_kind(self) -> ColumnKind:
+        """What the values are: "number", "date", "duration", "steps" (whole numbers) or "categories"."""
+        return self.kind
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Names of the levels, one for each place; empty where the feature has none."""
+        return ()
+
+    @property
+    def stairs(self) -> Staircase | None:
+        """The curve of a model that moves in steps; None where it does not, or nobody knows."""
+        return None
+
+    @property
+    def jumps(self) -> tuple[Jump, ...]:
+        """Where the curve of a stepped model moves far at once; empty where it has no steps."""
+        return ()
+
+    @property
+    def importance(self) -> float:
+        """Size of the effect, by which results are ranked: deviation of the curve over the rows."""
+        raise NotImplementedError
+
+    @property
+    def heterogeneity(self) -> float:
+        """How much rows differ: root of the row-weighted mean of std²; nan if no part has one.
+
+        In units of the output per unit of the feature, as `std`. Rounding is zero.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> round(rhale.effect(x, np.tile([1.0, 3.0], 100), bins=1).heterogeneity, 2)
+        1.0
+        """
+        size = weighted_root_mean_square(self.mean, self.weight)
+        return zero_rounding_of_effect(weighted_root_mean_square(self.std, self.weight), size)
+
+    @property
+    def typical_spread(self) -> float:
+        """How much rows differ, in units of the output: root mean square of `spread` over the rows."""
+        raise NotImplementedError
+
+    @property
+    def typical_spread_error(self) -> float:
+        """Standard error of `typical_spread`, over rows drawn from the same population.
+
+        From groups of rows, each left out once; nan where no model was queried.
+        """
+        return math.nan if self.row_spread is None else self.row_spread.error
+
+    @property
+    def total_rows(self) -> float:
+        """Effective number of rows that have a value."""
+        raise NotImplementedError
 
     def curve(
         self,
@@ -155,17 +356,67 @@ class CurveMethods(Protocol):
         smooth: bool = False,
         outside: Outside = "extend",
     ) -> FloatArray:
-        """The curve at what the user calls the values: numbers, dates, names of levels.
+        """The curve at values of the feature.
 
-        With `smooth`, small steps of a stepped model are evened out; other curves stay. Beyond
-        the ends of `axis`, "extend" lets the outermost bins go on; levels and points, which cannot,
-        are nan there, as all results are with "nan". "raise" refuses such values.
+        Parameters
+        ----------
+        x : number, date, name of a level, or array-like of shape (n_x,)
+            Feature values; of `LevelEffect` all levels if not given. Between levels that are
+            numbers, and between the points of a profile, the curve is straight.
+        center : {"mean", "start", "uniform"} or None
+            Zero on average over the rows, at the first limit, level or point, or on average over x
+            (or the levels). Of a profile None keeps the level of the predictions.
+        smooth : bool
+            Of a model with jumps, even out the small ones and keep the real ones. Levels and
+            profiles are shown as they are.
+        outside : {"extend", "nan", "raise"}
+            Beyond the ends: the outermost bins go on, which is a guess; levels and points, which
+            cannot, are nan, as all results are with "nan". "raise" refuses such values.
+
+        Returns
+        -------
+        ndarray of shape (n_x,), or a number for a number
+            In units of the output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+        >>> level.curve(center="start")
+        array([0., 3., 8.])
+        >>> level.curve(["3", "1"], center="start"), level.curve([2.5], center="start")
+        (array([8., 0.]), array([5.5]))
+        >>> profile = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms, method="pdp")["x0"]
+        >>> profile.curve([1.0, 3.0], center=None).round(6)  # mean predictions
+        array([1., 9.])
         """
-        ...
+        raise NotImplementedError
 
     def spread(self, x: Any, *, center: Center = "mean", outside: Outside = "extend") -> FloatArray:
-        """How much rows differ there, their curves centred as the mean curve is."""
-        ...
+        """How far the rows' own curves lie apart, each centred as `curve` is.
+
+        Parameters
+        ----------
+        x : number, date, name of a level, or array-like of shape (n_x,)
+            Feature values.
+        center, outside
+            As in `curve`.
+
+        Returns
+        -------
+        ndarray of shape (n_x,), or a number for a number
+            In units of the output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.linspace(0, 10, 200)
+        >>> age = rhale.effect(x, np.full(200, 2.0), name="age")
+        >>> age.spread([0.0, 10.0])  # no row differs
+        array([0., 0.])
+        """
+        raise NotImplementedError
 
     def ci(
         self,
@@ -176,8 +427,39 @@ class CurveMethods(Protocol):
         smooth: bool = False,
         outside: Outside = "extend",
     ) -> tuple[FloatArray, FloatArray]:
-        """Where the curve is, given the draw of the rows."""
-        ...
+        """Confidence interval of the curve: uncertainty of the mean, not spread.
+
+        Parameters
+        ----------
+        x : number, date, name of a level, or array-like of shape (n_x,)
+            Feature values, as in `curve`.
+        level : float
+            Probability that the interval covers, at one x, the curve of the model over the
+            population that the rows were drawn from.
+        center, smooth, outside
+            As in `curve`.
+
+        Returns
+        -------
+        low, high : ndarray of shape (n_x,)
+
+        Notes
+        -----
+        The variance of levels is that of a sum of correlated mean steps, with Student's quantiles
+        and the degrees of freedom of Welch and Satterthwaite where steps have few rows; that of a
+        profile is of the mean over the rows. With `center="mean"` other rows would also have
+        another mean of the curve, which is taken off: that is a part of the interval.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> rooms = np.repeat([1.0, 2.0, 3.0], 50)[:, None]
+        >>> level = rhale.explain(lambda rows: rows[:, 0] ** 2, rooms)["x0"]
+        >>> low, high = level.ci("3", center="start")  # every row has the same step
+        >>> float(low), float(high)
+        (8.0, 8.0)
+        """
+        raise NotImplementedError
 
     def height(self, x: FloatArray) -> FloatArray:
         """The curve, zero on average over the rows, at places between the ends of `axis`.
@@ -200,7 +482,7 @@ class CurveMethods(Protocol):
         >>> age.height(np.array([7.5, 10.0])).round(6)
         array([ 5., 10.])
         """
-        ...
+        raise NotImplementedError
 
     def places(self, n_points: int = N_CURVE_POINTS) -> FloatArray:
         """Where the curve is drawn: wherever it bends, or its points, or its levels.
@@ -225,10 +507,10 @@ class CurveMethods(Protocol):
         >>> age.places(3)
         array([ 0.,  5., 10.])
         """
-        ...
+        raise NotImplementedError
 
     def trace(
-        self: Any,
+        self,
         center: Center | None = "mean",
         level: float = 0.95,
         n_points: int = N_CURVE_POINTS,
@@ -262,12 +544,12 @@ class CurveMethods(Protocol):
         >>> age.trace("start", n_points=3).curve
         array([ 0., 10., 20.])
         """
-        if center is None and self.quantity == "effect":
-            center = "mean"
+        # of a profile None is a word, too
+        zero = cast(Center, "mean" if center is None and self.quantity == "effect" else center)
         x = self.places(n_points)
-        low, high = self.ci(x, level=level, center=center, smooth=smooth)
-        spread = self.spread(x, center=center)
-        return Trace(x, self.curve(x, center=center, smooth=smooth), spread, low, high)
+        low, high = self.ci(x, level=level, center=zero, smooth=smooth)
+        spread = self.spread(x, center=zero)
+        return Trace(x, self.curve(x, center=zero, smooth=smooth), spread, low, high)
 
     def missing_trace(self, center: Center | None = "mean", level: float = 0.95) -> Trace | None:
         """The one point of missing values; None where it was not measured.
@@ -294,7 +576,11 @@ class CurveMethods(Protocol):
         >>> round(float(point.curve[0] - fx["x0"].curve(5.0, center="start")), 1)
         -6.0
         """
-        ...
+        shift = 0.0
+        if center not in (None, "mean") and not is_constant(self):
+            start = self.labels[0] if self.labels else self.axis[0]
+            shift = float(self.curve(start, center=center) - self.curve(start))
+        return trace_missing(self.missing, shift, level)
 
     def difference(self, start: float, stop: float) -> Difference:
         """How the curve changes from one place to another, its error and its spread.
@@ -323,7 +609,7 @@ class CurveMethods(Protocol):
         >>> round(age.difference(2.0, 7.0).size, 6)
         10.0
         """
-        ...
+        raise NotImplementedError
 
     def errors_from(self, x: FloatArray, zero: RowPlaces) -> Estimate:
         """Variance of the curve at places less its mean at others: the errors of the fits alone.
@@ -352,7 +638,7 @@ class CurveMethods(Protocol):
         >>> age.errors_from(np.array([10.0]), start).variance.round(1)  # 10² / 200
         array([0.5])
         """
-        ...
+        raise NotImplementedError
 
     def rows_along(self) -> RowPlaces:
         """Places that represent the rows in averages: values, levels or points.
@@ -370,7 +656,7 @@ class CurveMethods(Protocol):
         >>> round(float(age.rows_along().weight.sum()), 6)
         1.0
         """
-        ...
+        raise NotImplementedError
 
     def support(self) -> Support:
         """Where the rows are: those sampled, or all of them bin by bin; of levels all.
@@ -389,7 +675,7 @@ class CurveMethods(Protocol):
         >>> round(float(found.density @ np.diff(found.limits)), 6)  # all rows
         200.0
         """
-        ...
+        raise NotImplementedError
 
     def level_rows(self) -> LevelRows:
         """Rows at each level; empty where the feature has no levels.
@@ -449,9 +735,9 @@ class CurveMethods(Protocol):
         >>> {name: age.table()[name] for name in ("left", "right", "mean")}
         {'left': [0.0], 'right': [10.0], 'mean': [2.0]}
         """
-        ...
+        raise NotImplementedError
 
-    def to_frame(self: Any, backend: str | None = None) -> Any:
+    def to_frame(self, backend: str | None = None) -> Any:
         """One tidy row per bin, step between levels or point, as `Explanation.to_frame` has them.
 
         Parameters
@@ -478,7 +764,7 @@ class CurveMethods(Protocol):
         return as_frame(bin_rows([self]), backend)
 
     def curve_frame(
-        self: Any,
+        self,
         n: int | None = None,
         *,
         center: Center | None = "mean",
@@ -546,167 +832,7 @@ class CurveMethods(Protocol):
         """
         return draw_result_lazily(self, {"ax": ax, **options})
 
-
-@runtime_checkable
-class Result(CurveMethods, Protocol):
-    """How features move one output: all that tables, texts, pictures and pages read.
-
-    A new kind of result implements it; functions that serve all kinds follow below.
-    """
-
-    @property
-    def name(self) -> str:
-        """The feature, as it is found and shown."""
-        ...
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """The features that are moved: one, but of results about several."""
-        ...
-
-    @property
-    def output(self) -> str:
-        """What is moved."""
-        ...
-
-    @property
-    def captions(self) -> Captions:
-        """What people read for features and outputs; `name` and `output` are keys."""
-        ...
-
-    @property
-    def quantity(self) -> Quantity:
-        """What the curve shows: an effect, or predictions."""
-        ...
-
-    @property
-    def parts(self) -> Parts:
-        """What it is made of, which decides how it is drawn in detail."""
-        ...
-
-    @property
-    def n_parts(self) -> int:
-        """How many of these there are."""
-        ...
-
-    @property
-    def axis(self) -> FloatArray:
-        """Places of the limits, levels or points, increasing."""
-        ...
-
-    @property
-    def column_kind(self) -> ColumnKind:
-        """What the values of the feature are: how places are written."""
-        ...
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """One for each place where the feature has levels; none otherwise."""
-        ...
-
-    @property
-    def missing(self) -> Missing | None:
-        """What happens without a value, where that was measured."""
-        ...
-
-    @property
-    def notes(self) -> tuple[Note, ...]:
-        """What a reader should know: each a `Note`, which is a text with a kind."""
-        ...
-
-    @property
-    def importance(self) -> float:
-        """Size of the effect, by which results are ranked."""
-        ...
-
-    @property
-    def importance_error(self) -> float:
-        """Standard error of `importance`."""
-        ...
-
-    @property
-    def typical_spread(self) -> float:
-        """How much rows differ, in units of the output."""
-        ...
-
-    @property
-    def typical_spread_error(self) -> float:
-        """Standard error of `typical_spread`; nan where it is not known."""
-        ...
-
-    @property
-    def heterogeneity(self) -> float:
-        """How much rows differ, in units of the result's own."""
-        ...
-
-    @property
-    def regions(self) -> RegionTree | None:
-        """Who differs; None where that was not asked for."""
-        ...
-
-    @property
-    def stairs(self) -> Staircase | None:
-        """The curve of a model that moves in steps; None where it does not, or nobody knows."""
-        ...
-
-    @property
-    def jumps(self) -> tuple[Jump, ...]:
-        """Where the curve of a stepped model moves far at once; none where it has no steps."""
-        ...
-
-    @property
-    def total_rows(self) -> float:
-        """Effective number of rows that have a value."""
-        ...
-
-
-# what a result says in one number; tables of results have a column for each
-class FrozenResult(CurveMethods):
-    """What results of one feature have in common: they never change, and compare by value."""
-
-    name: str
-
-    def __post_init__(self) -> None:
-        freeze(self)
-        for field in ("local_notes", "bin_notes", "notes"):
-            if field in self.__dict__:
-                object.__setattr__(self, field, as_notes(self.__dict__[field]))
-
-    def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __str__(self: Any) -> str:
-        from rhale.effects.listing import write_effect_line
-
-        return write_effect_line(self)
-
-    def _repr_html_(self: Any) -> str:
-        """A small page, for notebooks."""
-        return show_result(self)
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """The one feature."""
-        return (self.name,)
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Names of the levels, one for each place; empty where the feature has none."""
-        return ()
-
-    @property
-    def stairs(self) -> Staircase | None:
-        """None: nothing is known of a curve that moves in steps."""
-        return None
-
-    @property
-    def jumps(self) -> tuple[Jump, ...]:
-        """Empty, as there are no stairs."""
-        return ()
-
-    def statistics(self: Any, y: Any = None) -> Statistics:
+    def statistics(self, y: Any = None) -> Statistics:
         """ALED, ALER and the same in percentiles of the target: the effect in plain numbers.
 
         Parameters
@@ -747,13 +873,90 @@ class FrozenResult(CurveMethods):
         size = remove_noise(self.importance, noise)
         return gather_statistics((self.name,), self.output, read, heights, size, y)
 
+    def _read_for_statistics(self) -> tuple[Readings, Heights, float]:
+        """Where the curve is read, its heights there, and what errors add to its mean square."""
+        raise NotImplementedError
 
-def reach(result: Result) -> tuple[float, float]:
+
+class SeveralResults:
+    """One feature and output in several results: its names and its axis are those of the first."""
+
+    @property
+    def _first(self) -> CurveResult:
+        raise NotImplementedError
+
+    @property
+    def name(self) -> str:
+        """The feature."""
+        return self._first.name
+
+    @property
+    def output(self) -> str:
+        """What is moved: the label of the output, as the first result has it."""
+        return self._first.output
+
+    @property
+    def kind(self) -> ColumnKind:
+        """What the values are: "number", "date", "duration", "steps" (whole numbers) or "categories"."""
+        return self._first.column_kind
+
+    @property
+    def captions(self) -> Captions:
+        """What people read for features and outputs."""
+        return self._first.captions
+
+    @property
+    def parts(self) -> Parts:
+        """What the results are made of: "bins", "levels" or "points"."""
+        return self._first.parts
+
+    @property
+    def quantity(self) -> Quantity:
+        """What curves show: an "effect", or a "prediction"."""
+        return self._first.quantity
+
+    @property
+    def axis(self) -> FloatArray:
+        """Places of the limits, levels or points, shape (n_places,)."""
+        return self._first.axis
+
+    @property
+    def column_kind(self) -> ColumnKind:
+        """The same as `kind`."""
+        return self._first.column_kind
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """One for each place where the feature has levels; none otherwise."""
+        return self._first.labels
+
+
+Result = CurveResult  # the name by which other modules import it
+
+# what people use of every result; besides these each kind of result has some of its own
+PUBLIC_NAMES = (
+    *("name", "output", "kind", "curve", "spread", "ci", "difference", "statistics"),
+    *("importance", "importance_error", "typical_spread", "typical_spread_error"),
+    *("mean", "std", "standard_error", "missing", "notes", "regions"),
+    *("plot", "table", "to_frame", "curve_frame"),
+)
+
+# what a result says in one number; tables of results have a column for each
+STATISTICS: dict[str, Callable[[CurveResult], float]] = {
+    "importance": lambda result: result.importance,
+    "importance_error": lambda result: result.importance_error,
+    "typical_spread": lambda result: result.typical_spread,
+    "typical_spread_error": lambda result: result.typical_spread_error,
+    "heterogeneity": lambda result: result.heterogeneity,
+}
+
+
+def reach(result: CurveResult) -> tuple[float, float]:
     """First and last value of the feature."""
     return float(result.axis[0]), float(result.axis[-1])
 
 
-def find_beyond(result: Result, points: FloatArray, outside: Outside) -> BoolArray:
+def find_beyond(result: CurveResult, points: FloatArray, outside: Outside) -> BoolArray:
     """Tell which values, shape (n_x,), are nan with outside="nan"; refuse them with "raise"."""
     outside = cast(Outside, read_word("outside", outside, get_args(Outside)))
     low, high = reach(result)
@@ -770,18 +973,18 @@ def find_beyond(result: Result, points: FloatArray, outside: Outside) -> BoolArr
     return np.asarray(beyond & (outside == "nan"))
 
 
-def is_constant(result: Result) -> bool:
+def is_constant(result: CurveResult) -> bool:
     """Tell whether the feature has only one value, so that there is no curve."""
     low, high = reach(result)
     return low == high
 
 
-def find_result_axis_kind(result: Result) -> AxisKind:
+def find_result_axis_kind(result: CurveResult) -> AxisKind:
     """How places on the axis are written; those of levels are plain numbers."""
     return as_axis_kind(result.column_kind)
 
 
-def heights(result: Result, x: FloatArray) -> FloatArray:
+def heights(result: CurveResult, x: FloatArray) -> FloatArray:
     """The centred curve at sampled values; for missing ones the change that was measured.
 
     Nan where neither is known: outside the curve, or where no point for missing values was made.
@@ -832,6 +1035,20 @@ def require_level(level: float) -> None:
     if not is_number_setting(level) or not 0 < level < 1:
         msg = f"level={level} is not between 0 and 1, say 0.95"
         raise BadSettingError(msg)
+
+
+def are_numbers(labels: Sequence[str], places: FloatArray) -> bool:
+    """Whether levels are numbers: then they are at the places that they name.
+
+    Examples
+    --------
+    >>> are_numbers(["1", "2.5"], np.array([1.0, 2.5])), are_numbers(["a", "b"], np.array([0.0, 1.0]))
+    (True, False)
+    """
+    try:
+        return bool([float(label) for label in labels] == places.tolist())
+    except ValueError:
+        return False
 
 
 def normal_quantile(level: float) -> float:

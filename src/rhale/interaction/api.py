@@ -323,7 +323,7 @@ def choose_pairs(
         raise BadSettingError(msg)
     if most is None:  # all pairs of the features whose effects are most heterogeneous
         spread = dict.fromkeys(names, 0.0)
-        for effect in explanation:
+        for effect in explanation.values():
             if effect.name in spread:
                 spread[effect.name] = max(
                     spread[effect.name], float(np.nan_to_num(effect.typical_spread))

@@ -10,9 +10,9 @@ from itertools import pairwise
 import numpy as np
 
 from rhale.interaction.moments import PairAxis
+from rhale.interaction.pair_effect import PairSurface
 from rhale.interaction.pair_profile import (
     PairSection,
-    PairSurface,
     cut_sections,
     read_surface_cells,
 )

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
-from typing import Any, Literal, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
 import numpy as np
 
 from rhale.effects.levels import DIRECTION_DOWN
-from rhale.effects.result import normal_quantile
+from rhale.effects.result import FrozenResult, are_numbers, normal_quantile
 from rhale.effects.statistics import Size, Statistics, gather_statistics, read_cells, read_levels
 from rhale.effects.table import UNDEFINED, Columns, name_places
 from rhale.errors import BadSettingError
 from rhale.interaction.moments import PairAxis, PairMoments, average_mixed_differences
 from rhale.interaction.strength import PairFit, Reading, Square
+from rhale.interaction.surface import PairCellWeights
 from rhale.naming import find_level
 from rhale.output.doors import draw_surface_lazily, show_pair
 from rhale.output.labels import NO_CAPTIONS, NOT_WRITTEN, Captions
@@ -36,11 +38,12 @@ from rhale.output.storage.values import (
     stored,
 )
 from rhale.output.text import shorten_name
-from rhale.output.times import as_numbers
+from rhale.output.times import ColumnKind, as_numbers
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray, correlate
-from rhale.stats.records import freeze, same_fields
+from rhale.stats.records import freeze
 
 PairMethod = Literal["ale", "pdp", "h", "greenwell", "shap"]
+PairKind = ColumnKind | Literal["unknown"]
 Way = Literal["corners", "gradient", "walk", "still"]
 ESTIMATOR_NAMES = {  # strengths were found, by way or by method
     "corners": "four predictions a row and pair",
@@ -56,78 +59,364 @@ PAIR_NAME_SEPARATOR = " \u00d7 "  # between the names of a pair
 CORRELATED_NOTE_KIND = "correlated"  # kind of the note of pairs that one model cannot rank
 
 
-class PairResult(Protocol):
-    """What tables, pictures and files read of a pair, whatever it was measured by."""
+class PairResult(FrozenResult):
+    """How two features interact: what every method of measuring it has.
+
+    Attributes
+    ----------
+    names : pair of str
+        The two features.
+    output : str
+        The output of the model.
+    captions : Captions
+        What people read for features and outputs; `names` and `output` are keys.
+    notes : tuple of Note
+        What a reader should know.
+    n_left_out : int
+        Rows without a value of one of the two, or off the axes.
+    method, strength
+        What it was measured by, and how strongly the two interact, in units of the output.
+    h2 : float
+        The normalised H²; nan where it is not known. Nothing is ranked by it.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.random.default_rng(0).choice([-1.0, 1.0], size=(400, 2))
+    >>> pair = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1], x)["x0", "x1"]
+    >>> pair.kind, round(pair.strength, 1)
+    (('steps', 'steps'), 1.0)
+    """
+
+    names: tuple[str, str]
+    output: str
+    captions: Captions
+    notes: tuple[str, ...]
+    n_left_out: int
+    if TYPE_CHECKING:  # fields of some, properties of others
+
+        @property
+        def method(self) -> PairMethod:
+            """What it was measured by."""
+
+        @property
+        def strength(self) -> float:
+            """How strongly the two interact, in units of the output."""
+
+        @property
+        def h2(self) -> float:
+            """The normalised H²."""
+
+    def __str__(self) -> str:
+        return "; ".join([write_head(self), self.how, *self.notes])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        """A small page, for notebooks."""
+        return show_pair(self)
 
     @property
-    def names(self) -> tuple[str, str]:
-        """The two features."""
+    def kind(self) -> tuple[PairKind, PairKind]:
+        """What the values of both features are: "number", "date", "duration", "steps", "categories".
 
-    @property
-    def output(self) -> str:
-        """The output of the model."""
-
-    @property
-    def captions(self) -> Captions:
-        """What people read for features and outputs; `names` and `output` are keys."""
-
-    @property
-    def method(self) -> PairMethod:
-        """What it was measured by."""
-
-    @property
-    def strength(self) -> float:
-        """How strongly the two interact, in units of the output."""
+        "unknown" of methods that give a number and no surface.
+        """
+        return "unknown", "unknown"
 
     @property
     def strength_error(self) -> float:
         """Standard error of the strength; nan where it is not known."""
+        return UNDEFINED
 
     @property
     def p_value(self) -> float:
         """Chance of so large a strength if this model had none here; nan where not known."""
+        return UNDEFINED
 
     @property
     def share(self) -> float:
         """Squared strength, of the variance of the predictions."""
-
-    @property
-    def h2(self) -> float:
-        """The normalised H²; nan where it is not known. Nothing is ranked by it."""
+        raise NotImplementedError
 
     @property
     def how(self) -> str:
         """How the strength was found, in words; none where nothing was asked."""
+        return ESTIMATOR_NAMES[self.method]
 
     @property
     def n_cells(self) -> int:
         """Cells of the surface, a level being one of its feature; 0 without a surface."""
+        return 0
 
     @property
     def n_unmeasured(self) -> int:
-        """Those without rows."""
-
-    @property
-    def n_left_out(self) -> int:
-        """Rows without a value of one of the two, or off the axes."""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a reader should know."""
+        """Cells without rows."""
+        return 0
 
     def table(self) -> Columns:
-        """One row for each cell; none without a surface."""
+        """One row for each cell, or combination with levels, of the first feature first.
+
+        Returns
+        -------
+        dict of str to list
+
+        Notes
+        -----
+        `left` and `right` are numbers, `from` and `to` the same as text; both are the level where
+        a feature has levels. `surface` is read in the middle of the cell. `mean` and `std` are
+        those of the mixed slope in the cell; of levels, over the step to the one above.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
+        >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1], x, cells=4)
+        >>> pair = ix["x0", "x1"]
+        >>> len(pair.table()["surface"]), sum(pair.table()["count"])
+        (16, 400)
+        """
+        raise NotImplementedError
 
     @with_options(PairOptions)
     def plot(self, kind: str = "map", *, ax: Any = None, **options: Unpack[PairOptions]) -> Any:
-        """Draw it."""
+        """Draw the surface as a map, or as lines that people can read.
 
-    def transposed(self) -> PairResult:
-        """The same pair, sides exchanged."""
+        Parameters
+        ----------
+        kind : {"map", "lines"}
+            The surface alone, blank where no row is; or the curve of one feature at low, middle
+            and high values of the other, main effects included.
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure if not given.
+        **options
+
+        Returns
+        -------
+        Axes
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
+        >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1], x, cells=4)
+        >>> pair = ix["x0", "x1"]
+        >>> ax = pair.plot("lines")
+        >>> ax.get_xlabel()
+        'x0'
+        >>> import matplotlib.pyplot as plt
+        >>> plt.close(ax.figure)
+        """
+        raise NotImplementedError
+
+    def transposed(self) -> Self:
+        """The same pair, sides exchanged.
+
+        Returns
+        -------
+        PairEffect, PairProfile or PairIndex
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.tile([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]], (100, 1))
+        >>> pair = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1], x)["x0", "x1"]
+        >>> pair.transposed().names, pair.transposed().strength == pair.strength
+        (('x1', 'x0'), True)
+        """
+        raise NotImplementedError
+
+
+class PairSurface(PairResult):
+    """A pair that is known as a surface: `PairEffect` and `PairProfile`.
+
+    Attributes
+    ----------
+    axes : pair of PairAxis
+        Where the surface is known: limits of cells, or levels.
+    moments : PairMoments
+        What all rows say, of this output.
+    variance : float
+        Of the predictions.
+    main, heights, standard_error : pair of ndarray, ndarray, ndarray
+        Main effects of both features at the nodes; the surface there, and its error.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.tile([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]], (100, 1))
+    >>> pair = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1], x)["x0", "x1"]
+    >>> pair.count.tolist(), pair.n_cells
+    ([[100, 100], [100, 100]], 4)
+    """
+
+    axes: tuple[PairAxis, PairAxis]
+    moments: PairMoments
+    variance: float
+    if TYPE_CHECKING:
+
+        @property
+        def main(self) -> tuple[FloatArray, FloatArray]:
+            """Main effects of both features."""
+
+        @property
+        def heights(self) -> FloatArray:
+            """The surface at the nodes."""
+
+        @property
+        def standard_error(self) -> FloatArray:
+            """Standard errors of the heights."""
+
+    @property
+    def kind(self) -> tuple[PairKind, PairKind]:
+        """What the values of both features are: "number", "date", "duration", "steps", "categories"."""
+        first, second = map(kind_of_axis, self.axes)
+        return first, second
+
+    @property
+    def edges(self) -> tuple[FloatArray, FloatArray]:
+        """Limits of the cells of both features, or places of their levels: two arrays."""
+        return self.axes[0].nodes, self.axes[1].nodes
+
+    @property
+    def count(self) -> IntArray:
+        """Rows in every cell, shape (n_cells, n_cells)."""
+        return self.moments.count
+
+    @property
+    def weight(self) -> FloatArray:
+        """Weight of the rows in every cell, shape (n_cells, n_cells)."""
+        return self.moments.weight
+
+    @property
+    def measured(self) -> BoolArray:
+        """Which cells have rows, bools of shape (n_cells, n_cells): all that is shown."""
+        return np.asarray(self.moments.weight > 0)
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells, a level being one of its feature."""
+        return self.moments.count.size
+
+    @property
+    def n_unmeasured(self) -> int:
+        """How many of these have no row."""
+        return int(np.sum(~self.measured))
+
+    @property
+    def share(self) -> float:
+        """Squared strength, of the variance of the predictions; rows left out have none of it."""
+        return share_of_rows(self) * _share_of(self.strength, self.variance)
+
+    def surface(self, first: Any, second: Any) -> FloatArray:
+        """The pure effect at some places, bilinear in a cell.
+
+        Parameters
+        ----------
+        first, second : number, date, duration, level or array-like of these
+            Values of both features, which broadcast: [30, 40] and [[1], [2]] give a grid. Levels
+            go by name; a number is a place in `edges`.
+
+        Returns
+        -------
+        ndarray of the common shape, or a number for numbers
+            nan where the cell or the levels have no row, beyond the axes, and for missing
+            values.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.tile([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]], (100, 1))
+        >>> pair = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1], x)["x0", "x1"]
+        >>> pair.surface([[-1.0], [1.0]], [-1.0, 1.0]).round(1)  # a grid: rows of x0, columns of x1
+        array([[ 1., -1.],
+               [-1.,  1.]])
+        """
+        raise NotImplementedError
+
+    def effect_at(self, first: Any, second: Any) -> FloatArray:
+        """What both features do together: both main effects, and the surface.
+
+        Parameters
+        ----------
+        first, second : number, date, duration, level or array-like of these
+            Values of both features, as in `surface`; nan at the same places.
+
+        Returns
+        -------
+        ndarray of the common shape, or a number for numbers
+            In units of the output.
+
+        Examples
+        --------
+        >>> import numpy as np, rhale
+        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
+        >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1], x, cells=4)
+        >>> pair = ix["x0", "x1"]
+        >>> corners = pair.effect_at([0.9, 0.9], [0.9, -0.9])
+        >>> bool(abs(np.diff(corners)[0] + 1.62) < 0.2)  # from 0.81 to -0.81
+        True
+        """
+        raise NotImplementedError
+
+    @property
+    def _cell_weights(self) -> PairCellWeights:
+        """Weights and positions of the rows, for averages over them."""
+        raise NotImplementedError
+
+    def _locate(
+        self, first: Any, second: Any
+    ) -> tuple[list[IntArray], list[FloatArray], tuple[int, ...]]:
+        """Cells and positions of values on both sides, and their common shape."""
+        values = [
+            read_places(*side) for side in zip(self.names, self.axes, (first, second), strict=True)
+        ]
+        x, y = np.broadcast_arrays(*values)
+        found = [self.axes[0].locate(x.ravel()), self.axes[1].locate(y.ravel())]
+        return [one.cell for one in found], [one.place for one in found], x.shape
+
+    def _read(
+        self, heights: FloatArray, cell: Sequence[IntArray], place: Sequence[FloatArray]
+    ) -> FloatArray:
+        """Heights in cells, bilinear between the four corners; nan where a cell is not known."""
+        (a, b), (u, v) = cell, place
+        base, right, up, far = (corner[a, b] for corner in self._cell_weights.corners(heights))
+        height = (base * (1 - v) + right * v) * (1 - u) + (up * (1 - v) + far * v) * u
+        return np.where(self._is_known(cell), height, np.nan)
+
+    def _is_known(self, cell: Sequence[IntArray]) -> BoolArray:
+        """Whether values are on the axes."""
+        return np.asarray((cell[0] >= 0) & (cell[1] >= 0))
+
+    def _numbers(self, first: FloatArray, second: FloatArray) -> dict[str, FloatArray | BoolArray]:
+        """What a method knows of all cells, by name, beside the surface in their middles."""
+        raise NotImplementedError
+
+    def table(self) -> Columns:
+        sides, middles = Columns(), []
+        for side, (which, axis) in enumerate(zip(("first", "second"), self.axes, strict=True)):
+            index, ends = np.indices(self.count.shape)[side].ravel(), cell_ends(axis)
+            for name, values in ends.items():
+                sides[f"{which}_{name}"] = [values[i] for i in index]
+            middles.append(np.array(ends["left"]) / 2 + np.array(ends["right"]) / 2)
+        first, second = middles[0][:, None], middles[1][None]
+        numbers = {
+            "count": self.count,
+            "weight": self.weight,
+            "surface": np.where(self.measured, self.surface(first, second), np.nan),
+            **self._numbers(first, second),
+            "measured": self.measured,
+        }
+        return sides | {name: values.ravel().tolist() for name, values in numbers.items()}
+
+    @with_options(PairOptions)
+    def plot(self, kind: str = "map", *, ax: Any = None, **options: Unpack[PairOptions]) -> Any:
+        return draw_surface_lazily(self, kind, {"ax": ax, **options})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PairEffect:
+class PairEffect(PairSurface):
     """The pure second-order effect of two features on one output: a surface.
 
     Rows lie in a **cell** of numbers, or on a level. The surface is known at **nodes**: limits
@@ -197,12 +486,7 @@ class PairEffect:
         object.__setattr__(
             self, "main", (as_read_only_view(self.main[0]), as_read_only_view(self.main[1]))
         )
-        object.__setattr__(self, "notes", as_notes(self.notes))
-
-    def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
+        super().__post_init__()
 
     def __str__(self) -> str:
         parts = [f"{self.n_cells:,} cells, {self.n_unmeasured:,} without rows"]
@@ -210,12 +494,6 @@ class PairEffect:
         if self.n_left_out and "missing" not in kinds:
             parts.append(f"{self.n_left_out:,} rows left out")
         return "; ".join([write_head(self), *parts, *self.notes])
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        """A small page, for notebooks."""
-        return show_pair(self)
 
     @property
     def method(self) -> PairMethod:
@@ -232,40 +510,10 @@ class PairEffect:
         """How mixed differences were found, in words; empty where nothing was asked."""
         return ESTIMATOR_NAMES[self.way]
 
-    @property
-    def n_cells(self) -> int:
-        """Number of cells, a level being one of its feature."""
-        return self.moments.count.size
-
-    @property
-    def n_unmeasured(self) -> int:
-        """How many of these have no row."""
-        return int(np.sum(~self.measured))
-
     @cached_property
     def fit(self) -> PairFit:
         """The surface, from sums: a record of the method."""
         return PairFit(self.axes, self.moments, self.reading, self.smooth)
-
-    @property
-    def edges(self) -> tuple[FloatArray, FloatArray]:
-        """Limits of the cells of both features, or places of their levels: two arrays."""
-        return self.axes[0].nodes, self.axes[1].nodes
-
-    @property
-    def count(self) -> IntArray:
-        """Rows in every cell, shape (n_cells, n_cells)."""
-        return self.moments.count
-
-    @property
-    def weight(self) -> FloatArray:
-        """Weight of the rows in every cell, shape (n_cells, n_cells)."""
-        return self.moments.weight
-
-    @property
-    def measured(self) -> BoolArray:
-        """Which cells have rows, bools of shape (n_cells, n_cells): all that is shown."""
-        return np.asarray(self.moments.weight > 0)
 
     @property
     def heights(self) -> FloatArray:
@@ -346,82 +594,23 @@ class PairEffect:
         return np.where(areas > 0, areas, np.nan)
 
     def surface(self, first: Any, second: Any) -> FloatArray:
-        """The pure effect at some places, bilinear in a cell.
-
-        Parameters
-        ----------
-        first, second : number, date, duration, level or array-like of these
-            Values of both features, which broadcast: [30, 40] and [[1], [2]] give a grid. Levels
-            go by name; a number is a place in `edges`.
-
-        Returns
-        -------
-        ndarray of the common shape, or a number for numbers
-            nan where the cell or the levels have no row, beyond the axes, and for missing
-            values.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.tile([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]], (100, 1))
-        >>> pair = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1], x)["x0", "x1"]
-        >>> pair.surface([[-1.0], [1.0]], [-1.0, 1.0]).round(1)  # a grid: rows of x0, columns of x1
-        array([[ 1., -1.],
-               [-1.,  1.]])
-        """
-        (cell, place), shape = self._locate(first, second)
-        return self._read(cell, place).reshape(shape)[()]
+        cell, place, shape = self._locate(first, second)
+        return self._read(self.fit.surface, cell, place).reshape(shape)[()]
 
     def effect_at(self, first: Any, second: Any) -> FloatArray:
-        """What both features do together: both main effects, and the surface.
-
-        Parameters
-        ----------
-        first, second : number, date, duration, level or array-like of these
-            Values of both features, as in `surface`; nan at the same places.
-
-        Returns
-        -------
-        ndarray of the common shape, or a number for numbers
-            In units of the output.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
-        >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1], x, cells=4)
-        >>> pair = ix["x0", "x1"]
-        >>> corners = pair.effect_at([0.9, 0.9], [0.9, -0.9])
-        >>> bool(abs(np.diff(corners)[0] + 1.62) < 0.2)  # from 0.81 to -0.81
-        True
-        """
-        (cell, place), shape = self._locate(first, second)
-        height = self._read(cell, place)
+        cell, place, shape = self._locate(first, second)
+        height = self._read(self.fit.surface, cell, place)
         for main, a, u in zip(self.main, cell, place, strict=True):
             above = np.minimum(a + 1, main.size - 1)  # no row is above the last level
             height = height + main[a] * (1 - u) + main[above] * u
         return height.reshape(shape)[()]
 
-    def _locate(
-        self, first: Any, second: Any
-    ) -> tuple[tuple[list[IntArray], list[FloatArray]], tuple[int, ...]]:
-        """Cells and positions of values on both sides, and their common shape."""
-        values = [
-            read_places(*side) for side in zip(self.names, self.axes, (first, second), strict=True)
-        ]
-        x, y = np.broadcast_arrays(*values)
-        found = [self.axes[0].locate(x.ravel()), self.axes[1].locate(y.ravel())]
-        return ([one.cell for one in found], [one.place for one in found]), x.shape
+    @property
+    def _cell_weights(self) -> PairCellWeights:
+        return self.fit.cell_weights
 
-    def _read(self, cell: list[IntArray], place: list[FloatArray]) -> FloatArray:
-        """The surface in cells that have rows, nan elsewhere."""
-        (a, b), (u, v) = cell, place
-        base, right, up, far = (
-            corner[a, b] for corner in self.fit.cell_weights.corners(self.fit.surface)
-        )
-        height = (base * (1 - v) + right * v) * (1 - u) + (up * (1 - v) + far * v) * u
-        known = (a >= 0) & (b >= 0) & self.measured[a, b]
-        return np.where(known, height, np.nan)
+    def _is_known(self, cell: Sequence[IntArray]) -> BoolArray:
+        return super()._is_known(cell) & self.measured[cell[0], cell[1]]
 
     @property
     def strength(self) -> float:
@@ -500,11 +689,6 @@ class PairEffect:
         """
         return self._strength_uncertainty[1]
 
-    @property
-    def share(self) -> float:
-        """Squared strength, of the variance of the predictions; rows left out have none of it."""
-        return share_of_rows(self) * _share_of(self.strength, self.variance)
-
     def statistics(self, y: Any = None) -> Statistics:
         """ALED, ALER and the same in percentiles of the target, of the surface.
 
@@ -544,20 +728,6 @@ class PairEffect:
         return replace(found, aled_sd=size.raw)  # a mean square is known exactly
 
     def transposed(self) -> PairEffect:
-        """The same pair, sides exchanged.
-
-        Returns
-        -------
-        PairEffect
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.tile([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]], (100, 1))
-        >>> pair = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1], x)["x0", "x1"]
-        >>> pair.transposed().names, pair.transposed().strength == pair.strength
-        (('x1', 'x0'), True)
-        """
         return replace(
             self,
             names=self.names[::-1],
@@ -566,82 +736,13 @@ class PairEffect:
             main=self.main[::-1],
         )
 
-    @with_options(PairOptions)
-    def plot(self, kind: str = "map", *, ax: Any = None, **options: Unpack[PairOptions]) -> Any:
-        """Draw the surface as a map, or as lines that people can read.
-
-        Parameters
-        ----------
-        kind : {"map", "lines"}
-            The surface alone, blank where no row is; or the curve of one feature at low, middle
-            and high values of the other, main effects included.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure if not given.
-        **options
-
-        Returns
-        -------
-        Axes
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
-        >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1], x, cells=4)
-        >>> pair = ix["x0", "x1"]
-        >>> ax = pair.plot("lines")
-        >>> ax.get_xlabel()
-        'x0'
-        >>> import matplotlib.pyplot as plt
-        >>> plt.close(ax.figure)
-        """
-        return draw_surface_lazily(self, kind, {"ax": ax, **options})
-
-    def table(self) -> Columns:
-        """One row for each cell, or combination with levels, of the first feature first.
-
-        Returns
-        -------
-        dict of str to list
-
-        Notes
-        -----
-        `left` and `right` are numbers, `from` and `to` the same as text; both are the level where
-        a feature has levels. `surface` is read in the middle of the cell. `mean` and `std` are
-        those of the mixed slope in the cell; of levels, over the step to the one above.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(400, 2))
-        >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1], x, cells=4)
-        >>> pair = ix["x0", "x1"]
-        >>> len(pair.table()["surface"]), sum(pair.table()["count"])
-        (16, 400)
-        """
+    def _numbers(self, first: FloatArray, second: FloatArray) -> dict[str, FloatArray | BoolArray]:  # noqa: ARG002
         shape = self.count.shape
-        sides: Columns = {}
-        for side, (which, axis) in enumerate(zip(("first", "second"), self.axes, strict=True)):
-            index = np.indices(shape)[side].ravel()
-            for name, values in cell_ends(axis).items():
-                sides[f"{which}_{name}"] = [values[i] for i in index]
-        middle = [
-            np.array(cell_ends(a)["left"]) / 2 + np.array(cell_ends(a)["right"]) / 2
-            for a in self.axes
-        ]
-        numbers = {
-            "count": self.count,
-            "weight": self.weight,
-            "surface": self.surface(middle[0][:, None], middle[1][None]),
-            "mean": _padded(self.mean, shape),
-            "std": _padded(self.std, shape),
-            "measured": self.measured,
-        }
-        return sides | {name: values.ravel().tolist() for name, values in numbers.items()}
+        return {"mean": _padded(self.mean, shape), "std": _padded(self.std, shape)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PairIndex:
+class PairIndex(PairResult):
     """How strongly two features interact by another definition, without a surface.
 
     Attributes
@@ -683,48 +784,6 @@ class PairIndex:
     notes: tuple[str, ...] = field(default=(), metadata=stored(NOTE_LIST))
     captions: Captions = field(default=NO_CAPTIONS, compare=False, metadata=NOT_WRITTEN)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "notes", as_notes(self.notes))
-
-    def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __str__(self) -> str:
-        return "; ".join([write_head(self), self.how, *self.notes])
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        """A small page, for notebooks."""
-        return show_pair(self)
-
-    @property
-    def how(self) -> str:
-        """What the strength is, in words."""
-        return ESTIMATOR_NAMES[self.method]
-
-    @property
-    def strength_error(self) -> float:
-        """Nan: not known."""
-        return UNDEFINED
-
-    @property
-    def p_value(self) -> float:
-        """Nan: not known."""
-        return UNDEFINED
-
-    @property
-    def n_cells(self) -> int:
-        """Zero: there is no surface."""
-        return 0
-
-    @property
-    def n_unmeasured(self) -> int:
-        """Zero: there is no surface."""
-        return 0
-
     def surface(self, first: Any, second: Any) -> FloatArray:  # noqa: ARG002
         """There is no surface: an error says how to get one.
 
@@ -764,33 +823,6 @@ class PairIndex:
         ax: Any = None,  # noqa: ARG002
         **options: Unpack[PairOptions],  # noqa: ARG002
     ) -> Any:
-        """There is no surface to draw: an error says how to get one.
-
-        Parameters
-        ----------
-        kind : {"map", "lines"}
-            As in `PairEffect.plot`.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure if not given.
-        **options
-
-        Raises
-        ------
-        BadSettingError
-            Always.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.tile([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]], (100, 1))
-        >>> model = lambda rows: rows[:, 0] * rows[:, 1]
-        >>> pair = rhale.interactions(model, x, method="h")["x0", "x1"]
-        >>> try:
-        ...     pair.plot()
-        ... except rhale.RhaleError as error:
-        ...     print("no surface to draw" in str(error))
-        True
-        """
         first, second = self.names
         msg = (
             f"method {self.method!r} gives {first!r} and {second!r} a number and no surface to draw; "
@@ -799,22 +831,6 @@ class PairIndex:
         raise BadSettingError(msg)
 
     def table(self) -> Columns:
-        """Nothing: there is no surface.
-
-        Returns
-        -------
-        dict
-            Empty.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.tile([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]], (100, 1))
-        >>> model = lambda rows: rows[:, 0] * rows[:, 1]
-        >>> pair = rhale.interactions(model, x, method="h")["x0", "x1"]
-        >>> pair.table()
-        {}
-        """
         return {}
 
     @property
@@ -826,22 +842,14 @@ class PairIndex:
         return UNDEFINED if self.method == "greenwell" else _share_of(self.strength, self.variance)
 
     def transposed(self) -> PairIndex:
-        """The same pair, names exchanged.
-
-        Returns
-        -------
-        PairIndex
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.tile([[-1.0, -1.0], [-1.0, 1.0], [1.0, -1.0], [1.0, 1.0]], (100, 1))
-        >>> model = lambda rows: rows[:, 0] * rows[:, 1]
-        >>> pair = rhale.interactions(model, x, method="h")["x0", "x1"]
-        >>> pair.transposed().names
-        ('x1', 'x0')
-        """
         return replace(self, names=self.names[::-1])
+
+
+def kind_of_axis(axis: PairAxis) -> PairKind:
+    """What the values on one side of a pair are."""
+    if not axis.is_levels:
+        return axis.kind
+    return "steps" if are_numbers(axis.labels, axis.nodes) else "categories"
 
 
 def read_places(name: str, axis: PairAxis, values: Any) -> FloatArray:

@@ -5,28 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from rhale.effects.table import UNDEFINED, Columns
+from rhale.effects.table import UNDEFINED
 from rhale.interaction.moments import PairAxis, PairMoments
 from rhale.interaction.pair_effect import (
-    ESTIMATOR_NAMES,
     PairEffect,
     PairMethod,
     PairResult,
+    PairSurface,
     as_read_only_view,
-    cell_ends,
-    read_places,
-    share_of_rows,
-    write_head,
 )
 from rhale.interaction.surface import PairCellWeights
-from rhale.output.doors import draw_surface_lazily, show_pair
 from rhale.output.labels import NO_CAPTIONS, NOT_WRITTEN, Captions
-from rhale.output.note import as_notes
-from rhale.output.picture_options import PairOptions, with_options
 from rhale.output.storage.values import (
     BOTH_SIDES,
     NOTE_LIST,
@@ -39,13 +32,13 @@ from rhale.output.storage.values import (
     stored,
 )
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
-from rhale.stats.records import freeze, same_fields
+from rhale.stats.records import freeze
 
 PAIR_PROFILE_ROUNDING = 2.0**-42  # of the largest average: what differs by less does not differ
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PairProfile:
+class PairProfile(PairSurface):
     """Two-way partial dependence of one output: mean predictions with two features set.
 
     It leaves the data: every row is asked about at every node of the grid, whether such rows exist
@@ -110,25 +103,10 @@ class PairProfile:
     captions: Captions = field(default=NO_CAPTIONS, compare=False, metadata=NOT_WRITTEN)
 
     def __post_init__(self) -> None:
-        freeze(self)
+        super().__post_init__()
         freeze(self.moments)
         first, second = map(as_read_only_view, self.single)
         object.__setattr__(self, "single", (first, second))
-        object.__setattr__(self, "notes", as_notes(self.notes))
-
-    def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __str__(self) -> str:
-        return "; ".join([write_head(self), self.how, *self.notes])
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        """A small page, for notebooks."""
-        return show_pair(self)
 
     @property
     def method(self) -> PairMethod:
@@ -136,43 +114,7 @@ class PairProfile:
         return "pdp"
 
     @property
-    def how(self) -> str:
-        """How the surface was found, in words."""
-        return ESTIMATOR_NAMES[self.method]
-
-    @property
-    def edges(self) -> tuple[FloatArray, FloatArray]:
-        """Limits of the cells of both features, or places of their levels: two arrays."""
-        return self.axes[0].nodes, self.axes[1].nodes
-
-    @property
-    def count(self) -> IntArray:
-        """Rows in every cell, shape (n_cells, n_cells)."""
-        return self.moments.count
-
-    @property
-    def weight(self) -> FloatArray:
-        """Weight of the rows in every cell, shape (n_cells, n_cells)."""
-        return self.moments.weight
-
-    @property
-    def measured(self) -> BoolArray:
-        """Which cells have rows; elsewhere the model was asked about rows that do not exist."""
-        return np.asarray(self.moments.weight > 0)
-
-    @property
-    def n_cells(self) -> int:
-        """Number of cells, a level being one of its feature."""
-        return self.moments.count.size
-
-    @property
-    def n_unmeasured(self) -> int:
-        """How many of these have no row."""
-        return int(np.sum(~self.measured))
-
-    @property
     def _cell_weights(self) -> PairCellWeights:
-        """Weights and positions of the rows, for averages over them."""
         levels = (self.axes[0].is_levels, self.axes[1].is_levels)
         return PairCellWeights(self.moments.weight, self.moments.places, levels)
 
@@ -213,57 +155,11 @@ class PairProfile:
         return np.full(self.dependence.shape, np.nan)
 
     def surface(self, first: Any, second: Any) -> FloatArray:
-        """What the two do together beyond each alone at some places, bilinear in a cell.
-
-        Parameters
-        ----------
-        first, second : number, date, duration, level or array-like of these
-            Values of both features, which broadcast: [30, 40] and [[1], [2]] give a grid.
-
-        Returns
-        -------
-        ndarray of the common shape, or a number for numbers
-            Known everywhere on the axes, also where no row is; nan beyond, and for missing values.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> half = np.random.default_rng(0).uniform(-1, 1, size=(100, 2))
-        >>> x = np.vstack([half, -half])
-        >>> model = lambda rows: rows[:, 0] * rows[:, 1]
-        >>> ix = rhale.explain(model, x, features=[("x0", "x1")], method="pdp", bins=4)
-        >>> pair = ix["x0", "x1"]
-        >>> round(float(pair.surface(0.5, 0.5) - pair.surface(0.5, -0.5)), 1)  # 0.25 and -0.25
-        0.5
-        """
-        return self._read(self.heights, first, second)
+        return self._read_at(self.heights, first, second)
 
     def effect_at(self, first: Any, second: Any) -> FloatArray:
-        """What both features do: both main effects, and the surface.
-
-        Parameters
-        ----------
-        first, second : number, date, duration, level or array-like of these
-            Values of both features, as in `surface`.
-
-        Returns
-        -------
-        ndarray of the common shape, or a number for numbers
-            In units of the output.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> half = np.random.default_rng(0).uniform(-1, 1, size=(100, 2))
-        >>> x = np.vstack([half, -half])
-        >>> model = lambda rows: rows[:, 0] * rows[:, 1]
-        >>> ix = rhale.explain(model, x, features=[("x0", "x1")], method="pdp", bins=4)
-        >>> pair = ix["x0", "x1"]
-        >>> round(float(pair.effect_at(0.5, 0.5) - pair.effect_at(0.5, -0.5)), 6)
-        0.5
-        """
         rows, columns = self.main
-        return self._read(self.heights + rows[:, None] + columns, first, second)
+        return self._read_at(self.heights + rows[:, None] + columns, first, second)
 
     def dependence_at(self, first: Any, second: Any) -> FloatArray:
         """Mean prediction with both features set, bilinear between nodes.
@@ -289,19 +185,12 @@ class PairProfile:
         >>> pair.dependence_at([0.5, -0.5], 0.5).round(6)
         array([ 0.25, -0.25])
         """
-        return self._read(self.dependence, first, second)
+        return self._read_at(self.dependence, first, second)
 
-    def _read(self, heights: FloatArray, first: Any, second: Any) -> FloatArray:
-        """Read heights at some places."""
-        values = [
-            read_places(*side) for side in zip(self.names, self.axes, (first, second), strict=True)
-        ]
-        x, y = np.broadcast_arrays(*values)
-        (a, u), (b, v) = self.axes[0].locate(x.ravel()), self.axes[1].locate(y.ravel())
-        # bilinear between the four corners of the cell
-        base, right, up, far = (corner[a, b] for corner in self._cell_weights.corners(heights))
-        height = (base * (1 - v) + right * v) * (1 - u) + (up * (1 - v) + far * v) * u
-        return np.where((a >= 0) & (b >= 0), height, np.nan).reshape(x.shape)[()]
+    def _read_at(self, heights: FloatArray, first: Any, second: Any) -> FloatArray:
+        """Read heights at some values, also where no row is."""
+        cell, place, shape = self._locate(first, second)
+        return self._read(heights, cell, place).reshape(shape)[()]
 
     @cached_property
     def strength(self) -> float:
@@ -309,44 +198,11 @@ class PairProfile:
         return float(np.sqrt(max(float(self._cell_weights.mean_square(self.heights)), 0.0)))
 
     @property
-    def strength_error(self) -> float:
-        """Nan: not known."""
-        return UNDEFINED
-
-    @property
-    def p_value(self) -> float:
-        """Nan: not known."""
-        return UNDEFINED
-
-    @property
     def h2(self) -> float:
         """Nan: not measured."""
         return UNDEFINED
 
-    @property
-    def share(self) -> float:
-        """Squared strength, of the variance of the predictions; rows left out have none of it."""
-        share = self.strength**2 / self.variance if self.variance > 0 else 0.0
-        return share_of_rows(self) * share
-
     def transposed(self) -> PairProfile:
-        """The same pair, sides exchanged.
-
-        Returns
-        -------
-        PairProfile
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> half = np.random.default_rng(0).uniform(-1, 1, size=(100, 2))
-        >>> x = np.vstack([half, -half])
-        >>> model = lambda rows: rows[:, 0] * rows[:, 1]
-        >>> ix = rhale.explain(model, x, features=[("x0", "x1")], method="pdp", bins=4)
-        >>> pair = ix["x0", "x1"]
-        >>> pair.transposed().names
-        ('x1', 'x0')
-        """
         return replace(
             self,
             names=self.names[::-1],
@@ -356,82 +212,12 @@ class PairProfile:
             single=self.single[::-1],
         )
 
-    @with_options(PairOptions)
-    def plot(self, kind: str = "map", *, ax: Any = None, **options: Unpack[PairOptions]) -> Any:
-        """Draw the surface as a map, or as lines; blank where no row is.
-
-        Parameters
-        ----------
-        kind : {"map", "lines"}
-            As in `PairEffect.plot`.
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure if not given.
-        **options
-
-        Returns
-        -------
-        Axes
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> half = np.random.default_rng(0).uniform(-1, 1, size=(100, 2))
-        >>> x = np.vstack([half, -half])
-        >>> model = lambda rows: rows[:, 0] * rows[:, 1]
-        >>> ix = rhale.explain(model, x, features=[("x0", "x1")], method="pdp", bins=4)
-        >>> pair = ix["x0", "x1"]
-        >>> ax = pair.plot()
-        >>> ax.get_xlabel(), ax.get_ylabel()
-        ('x0', 'x1')
-        >>> import matplotlib.pyplot as plt
-        >>> plt.close(ax.figure)
-        """
-        return draw_surface_lazily(self, kind, {"ax": ax, **options})
-
-    def table(self) -> Columns:
-        """One row for each cell, or combination with levels, of the first feature first.
-
-        Returns
-        -------
-        dict of str to list
-
-        Notes
-        -----
-        Columns as in `PairEffect.table`; instead of mixed slopes `dependence`, the mean prediction
-        in the middle of the cell, also where no row is. The surface is nan there.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> half = np.random.default_rng(0).uniform(-1, 1, size=(100, 2))
-        >>> x = np.vstack([half, -half])
-        >>> model = lambda rows: rows[:, 0] * rows[:, 1]
-        >>> ix = rhale.explain(model, x, features=[("x0", "x1")], method="pdp", bins=4)
-        >>> pair = ix["x0", "x1"]
-        >>> len(pair.table()["dependence"])
-        16
-        """
-        sides: Columns = {}
-        for side, (which, axis) in enumerate(zip(("first", "second"), self.axes, strict=True)):
-            index = np.indices(self.count.shape)[side].ravel()
-            for name, values in cell_ends(axis).items():
-                sides[f"{which}_{name}"] = [values[i] for i in index]
-        ends = [cell_ends(axis) for axis in self.axes]
-        x, y = (np.array(end["left"]) / 2 + np.array(end["right"]) / 2 for end in ends)
-        numbers = {
-            "count": self.count,
-            "weight": self.weight,
-            "surface": np.where(self.measured, self.surface(x[:, None], y[None]), np.nan),
-            "dependence": self.dependence_at(x[:, None], y[None]),
-            "measured": self.measured,
-        }
-        return sides | {name: values.ravel().tolist() for name, values in numbers.items()}
+    def _numbers(self, first: FloatArray, second: FloatArray) -> dict[str, FloatArray | BoolArray]:
+        return {"dependence": self.dependence_at(first, second)}
 
 
 # --- Sections of a surface: curves of one feature at values of the other, and their differences
 
-
-PairSurface = PairEffect | PairProfile
 
 # Of the rows below: the middles of low, middle and high thirds.
 SECTION_SHARES = 1 / 6, 1 / 2, 5 / 6
@@ -452,7 +238,7 @@ class PairSection(NamedTuple):
 
 def with_surface(pairs: Iterable[PairResult]) -> list[PairSurface]:
     """Pairs that have a surface; others are numbers alone."""
-    return [pair for pair in pairs if isinstance(pair, PairEffect | PairProfile)]
+    return [pair for pair in pairs if isinstance(pair, PairSurface)]
 
 
 def lay_along(pair: PairSurface) -> PairSurface:

@@ -24,12 +24,12 @@ from rhale.interaction.pair_effect import (
     PAIR_NAME_SEPARATOR,
     PairEffect,
     PairResult,
+    PairSurface,
     can_be_ranked,
     write_head,
 )
 from rhale.interaction.pair_profile import (
     PairSection,
-    PairSurface,
     change_apart,
     choose_section_cells,
     cut_sections,

@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from os import PathLike
-from pathlib import Path
-from typing import Any, Unpack, cast
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
 from rhale.effects import store
-from rhale.errors import BadSettingError, UnknownFeatureError, UnknownNameError, UnknownOutputError
+from rhale.effects.result_set import StoredResultSet
+from rhale.errors import BadSettingError, UnknownFeatureError, UnknownNameError
 from rhale.interaction import table
 from rhale.interaction.pair_effect import PAIR_NAME_SEPARATOR, PairMethod, PairResult
 from rhale.interaction.shap import note_shap, pairs_from_shap
-from rhale.naming import find_feature, find_output, near_names
+from rhale.naming import near_names
 from rhale.output.columns import Listing
 from rhale.output.frame import as_frame
 from rhale.output.labels import Captions, caption, captions_of
 from rhale.output.note import as_notes
 from rhale.output.picture_options import InteractionsOptions, with_options
 from rhale.stats.arrays import FloatArray
-from rhale.stats.records import as_read_only, freeze, same_value
-from rhale.system.files import write_text
+from rhale.stats.records import as_read_only, freeze
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Interactions:
+class Interactions(StoredResultSet[PairResult]):
     """Pairs of features, and what they do together to each output.
 
     Attributes
@@ -111,28 +109,28 @@ class Interactions:
         """What people read for features and outputs; `features` and `outputs` are keys."""
         return captions_of(self.provenance)
 
-    def _output(self, output: Any) -> int:
-        return find_output(self.captions.output_key(output), self.outputs)
-
     @property
     def method(self) -> PairMethod:
         """What the pairs were measured by."""
         return self.pairs[0].method
 
-    def __len__(self) -> int:
-        return len(self.pairs)
+    _called: ClassVar[str] = "ix"
 
-    def __iter__(self) -> Iterator[PairResult]:
-        return iter(self.pairs)
+    @property
+    def _results(self) -> tuple[PairResult, ...]:
+        return self.pairs
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Interactions):
-            return NotImplemented
-        names = ("features", "outputs", "pairs", "importance", "variance", "notes")
-        same = all(same_value(getattr(self, n), getattr(other, n)) for n in names)
-        return same and self.provenance == other.provenance
+    @staticmethod
+    def _rank(result: PairResult) -> float:
+        return float(-np.nan_to_num(result.strength, nan=-1.0))
 
-    __hash__ = None  # type: ignore[assignment]
+    def _by_key(self) -> dict[Any, PairResult]:
+        called = dict(zip(self.outputs, self.output_names, strict=True))
+        several = len(self.outputs) > 1
+        return {
+            (*pair.names, called[pair.output]) if several else pair.names: pair
+            for pair in self.pairs
+        }
 
     def __contains__(self, key: object) -> bool:
         try:
@@ -155,15 +153,10 @@ class Interactions:
         notes = (*shares, *self.notes)
         return table.list_pairs(self.ranked(), self.provenance, notes, **options)
 
-    __repr__ = __str__
-
     def __getitem__(self, key: Any) -> PairResult:
         names, output = self._asked(key)
-        if output is None and len(self.outputs) > 1:
-            some = ", ".join(map(repr, (*names, self.outputs[0])))
-            msg = f"there are several outputs, name one: ix[{some}]; "
-            raise UnknownOutputError(msg + near_names("", list(self.outputs)))
-        found = self._find(names, output)
+        number = self._choose_output(output, f"ix[{names[0]!r}, {names[1]!r}, {{}}]")
+        found = self._find(names, self.outputs[number])
         if found is None:
             first, second = names
             measured = list(
@@ -181,17 +174,14 @@ class Interactions:
         if not isinstance(key, tuple) or len(key) not in (2, 3):
             msg = f"ix[{key!r}] names no pair; name two features, ix['a', 'b'], and one of several outputs"
             raise BadSettingError(msg)
-        first, second = (
-            self.features[find_feature(self.captions.feature_key(name), self.features)]
-            for name in key[:2]
-        )
+        first, second = (self.features[self._find_feature(name)] for name in key[:2])
         if first == second:
             msg = (
                 f"{first!r} twice is no pair; name two features, or read what it does alone: "
                 "ix.importance, rhale.explain"
             )
             raise BadSettingError(msg)
-        output = self.outputs[self._output(key[2])] if len(key) == 3 else None
+        output = self.outputs[self._find_output(key[2])] if len(key) == 3 else None
         return (first, second), output
 
     def _find(self, names: tuple[str, str], output: str | None) -> PairResult | None:
@@ -200,30 +190,6 @@ class Interactions:
             if pair.names in (names, names[::-1]) and output in (None, pair.output):
                 return pair
         return None
-
-    def ranked(self, output: str | int | None = None) -> list[PairResult]:
-        """Pairs with the strongest first, unknown ones last; of one output, or of all.
-
-        Parameters
-        ----------
-        output : str or int, optional
-            Which output; all of them if not given.
-
-        Returns
-        -------
-        list of PairEffect, PairProfile or PairIndex
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.random.default_rng(0).choice([-1.0, 1.0], size=(400, 3))
-        >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1] + rows[:, 2], x)
-        >>> ix.ranked()[0].names
-        ('x0', 'x1')
-        """
-        wanted = self.outputs if output is None else (self.outputs[self._output(output)],)
-        pairs = [pair for pair in self.pairs if pair.output in wanted]
-        return sorted(pairs, key=lambda pair: -np.nan_to_num(pair.strength, nan=-1.0))
 
     def matrix(self, output: str | int | None = None) -> FloatArray:
         """Strengths of all pairs of features, importance on the diagonal; nan where not measured.
@@ -248,7 +214,7 @@ class Interactions:
                [1. , 0.1, 0. ],
                [0. , 0. , 1. ]])
         """
-        place = 0 if output is None else self._output(output)
+        place = 0 if output is None else self._find_output(output)
         found = np.full((len(self.features), len(self.features)), np.nan)
         np.fill_diagonal(found, self.importance[:, place])
         for pair in self.pairs[place :: len(self.outputs)]:
@@ -265,8 +231,8 @@ class Interactions:
         pairs and what three or more features do together add up to the variance; where they
         depend on each other, shares overlap.
         """
-        shares = dict(zip(self.outputs, self._shares().tolist(), strict=True))
-        return shares if len(shares) > 1 else shares[self.outputs[0]]
+        shares = dict(zip(self.output_names, self._shares().tolist(), strict=True))
+        return shares if len(shares) > 1 else shares[self.output_names[0]]
 
     def _shares(self) -> FloatArray:
         """Sums of squared strengths over the variance, (n_outputs,)."""
@@ -387,64 +353,14 @@ class Interactions:
             raise BadSettingError(msg)
         return as_frame(table.cell_rows(self.pairs), backend, self._backend)
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write one JSON file that `rhale.load` reads back exactly.
+    def _pack(self) -> Any:
+        return store.pack_interactions(self)
 
-        Parameters
-        ----------
-        path : path-like
-            The file, for example "pairs.json".
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
-        >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1], x, cells=4)
-        >>> import tempfile, pathlib
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> path = pathlib.Path(folder.name, "pairs.json")
-        >>> ix.save(path)
-        >>> rhale.load(path) == ix
-        True
-        >>> folder.cleanup()
-        """
-        store.write_result_file(path, store.pack_interactions(self))
-
-    @property
-    def _backend(self) -> str | None:
-        return cast("str | None", self.provenance.get("table"))
-
-    def report(self, path: str | PathLike[str], title: str | None = None) -> Path:
-        """Write one HTML page that needs no network: ranking, matrix, the strongest pairs, notes.
-
-        Parameters
-        ----------
-        path : path-like
-            The file, for example "interactions.html".
-        title : str, optional
-            Heading of the page.
-
-        Returns
-        -------
-        Path
-            The file.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
-        >>> ix = rhale.interactions(lambda rows: rows[:, 0] * rows[:, 1], x, cells=4)
-        >>> import tempfile, pathlib
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> ix.report(pathlib.Path(folder.name, "pairs.html")).exists()
-        True
-        >>> folder.cleanup()
-        """
+    def _page(self, title: str | None) -> str:
         from rhale.interaction.report import make_pair_page
         from rhale.report.page import render
 
-        write_text(path, render(make_pair_page(self, title)))
-        return Path(path)
+        return render(make_pair_page(self, title))
 
     def _repr_html_(self) -> str:
         """The ranked table, for notebooks."""

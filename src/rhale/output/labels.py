@@ -183,6 +183,28 @@ def key_of(asked: Any, words: Mapping[str, str]) -> Any:
     return found[0] if len(found) == 1 and asked not in words else asked
 
 
+def choose_output_names(outputs: Sequence[str], captions: Captions, asked: Any) -> tuple[str, ...]:
+    """Call outputs by the names that the user gave them, where that tells every one apart.
+
+    `asked` is the source of `output_names=`, None where it was not used. A text is the name of the
+    target; of several outputs it names none of them.
+
+    Examples
+    --------
+    >>> captions = Captions(outputs={"0": "fair", "1": "good"})
+    >>> choose_output_names(["0", "1"], captions, "['fair', 'good']"), choose_output_names(["0", "1"], captions, None)
+    (('fair', 'good'), ('0', '1'))
+    """
+    names = tuple(map(captions.output, outputs))
+    is_target = str(asked).startswith(("'", '"')) and len(outputs) > 1
+    taken = [
+        name for name, own in zip(names, outputs, strict=True) if name in outputs and name != own
+    ]
+    if asked is None or is_target or taken or len(set(names)) < len(names):
+        return tuple(outputs)
+    return names
+
+
 def captions_of(provenance: Mapping[str, Any]) -> Captions:
     """Read the captions of an explanation; they may come from a file that somebody made up."""
     found = provenance.get(CAPTIONS_KEY, {})

@@ -296,7 +296,7 @@ def draw_known_curve(
         if center == "mean" and effect.density == "rows" and effect.sample.x.size:
             places, weight = effect.sample.x, effect.sample.weight
         else:
-            places, weight = effect.fit.places(center)
+            places, weight = effect._fit.places(center)  # noqa: SLF001 - its quadrature
         zero = np.average(np.asarray(truth(places), dtype=np.float64), weights=weight)
         (line,) = ax.plot(x, np.asarray(truth(x), dtype=np.float64) - zero, "--", label="truth")
         line.set(linewidth=style.THIN_LINE)

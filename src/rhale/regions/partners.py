@@ -148,7 +148,9 @@ class Partners:
                 ]
             )
         more = len(self.partners) - len(counted)
-        rest = [f"and {more} more that {'is' if more == 1 else 'are'} not significant"] if more else []
+        rest = (
+            [f"and {more} more that {'is' if more == 1 else 'are'} not significant"] if more else []
+        )
         return "\n".join(
             [title, *aligned(rows, [True, False, False, False, True]), *rest, self.sentence]
         )

@@ -187,7 +187,7 @@ def refit(
     ...     slopes = np.linalg.lstsq(rows, target, rcond=None)[0]
     ...     return lambda rows: rows @ slopes
     >>> rx = rhale.refit(learn, x, 2 * x[:, 0] + rng.normal(size=200))
-    >>> [effect.name for effect in rx if effect.comes_back]
+    >>> [effect.name for effect in rx.values() if effect.comes_back]
     ['x0']
     """
     # outputs are named after the target, where it has a name

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -15,10 +15,10 @@ from rhale.effects.binning.partition import require_count
 from rhale.effects.curve import Center
 from rhale.effects.result import (
     N_CURVE_POINTS,
+    FrozenResult,
     Outside,
-    Parts,
-    Quantity,
     Result,
+    SeveralResults,
     find_result_axis_kind,
     normal_quantile,
     require_level,
@@ -31,11 +31,9 @@ from rhale.output.note import Note
 from rhale.output.number_format import write_between, write_number
 from rhale.output.picture_options import RefitOptions, with_options
 from rhale.output.storage.values import PAIR_FEATURE_NAMES, TRAININGS, Numbers, stored
-from rhale.output.times import ColumnKind
 from rhale.stability.replication import Overlap, Replication, mean_factor, replicate
 from rhale.stats.arrays import LARGEST_SQUARABLE, FloatArray
 from rhale.stats.distributions import student_quantile
-from rhale.stats.records import freeze, same_fields
 
 REPLICATION_LEVEL = 0.05  # an effect comes back where chance would make one as large in fewer cases
 
@@ -108,8 +106,62 @@ class RefitMissing:
     between: float
 
 
+class RefitResult(FrozenResult):
+    """What trainings agree on, of an effect or of a pair.
+
+    Attributes
+    ----------
+    gram : ndarray of shape (n_trainings, n_trainings)
+        Mean over the rows of the product of every two curves or surfaces.
+    overlap : Overlap
+        Which rows the trainings share.
+
+    Examples
+    --------
+    >>> import numpy as np, rhale
+    >>> x = np.random.default_rng(0).normal(size=(100, 1))
+    >>> models = [lambda rows: 2.0 * rows[:, 0], lambda rows: 2.0 * rows[:, 0]]
+    >>> effect = rhale.refits(models, x, train=[np.arange(50), np.arange(50, 100)])["x0"]
+    >>> effect.comes_back, round(effect.replicated / effect.importance, 1)  # both trainings agree
+    (True, 1.0)
+    """
+
+    gram: FloatArray
+    overlap: Overlap
+    if TYPE_CHECKING:
+
+        @property
+        def drawn(self) -> float:
+            """Mean square of what the draw of the rows adds."""
+
+    @cached_property
+    def factor(self) -> float:
+        """Variance of the mean of the trainings, in squared deviations between them; nan if unknown."""
+        return mean_factor(self.gram, self.overlap)
+
+    @cached_property
+    def replication(self) -> Replication:
+        """What trainings agree on beyond chance."""
+        return replicate(self.gram, self.overlap, self.drawn)
+
+    @property
+    def replicated(self) -> float:
+        """Importance or strength, corrected for chance; 0 where nothing comes back."""
+        return self.replication.size
+
+    @property
+    def p_value(self) -> float:
+        """How likely, 0 to 1, trainings would agree so well if there were no effect."""
+        return self.replication.p_value
+
+    @property
+    def comes_back(self) -> bool:
+        """Whether other rows would show it again: p of .05 or less; not if p is not known."""
+        return self.p_value <= REPLICATION_LEVEL
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class RefitEffect:
+class RefitEffect(RefitResult, SeveralResults):
     """How one feature moves one output, in every training.
 
     Attributes
@@ -153,18 +205,10 @@ class RefitEffect:
     drawn: float = 0.0
     inside: tuple[RefitEffect, ...] = ()
 
-    def __post_init__(self) -> None:
-        freeze(self)
-
-    def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self) -> str:
         low, high = self.importance_ci()
         return (
-            f"RefitEffect({self.name!r}, output={self.output!r}, {len(self.effects)} trainings, "
+            f"RefitEffect({self.name!r}, output={self.captions.output(self.output)!r}, {len(self.effects)} trainings, "
             f"importance={write_between(self.importance, low, high)}, "
             f"replicated={write_number(self.replicated)}, p={self.p_value:.2g})"
         )
@@ -174,44 +218,8 @@ class RefitEffect:
         return show_refit(self)
 
     @property
-    def name(self) -> str:
-        """The feature."""
-        return self.effects[0].name
-
-    @property
-    def output(self) -> str:
-        """What is moved."""
-        return self.effects[0].output
-
-    @property
-    def captions(self) -> Captions:
-        """What people read for features and outputs."""
-        return self.effects[0].captions
-
-    @property
-    def parts(self) -> Parts:
-        """What the effects are made of: "bins", "levels" or "points"."""
-        return self.effects[0].parts
-
-    @property
-    def quantity(self) -> Quantity:
-        """What curves show: an "effect", or a "prediction"."""
-        return self.effects[0].quantity
-
-    @property
-    def axis(self) -> FloatArray:
-        """Places of the limits, levels or points, shape (n_places,)."""
-        return self.effects[0].axis
-
-    @property
-    def column_kind(self) -> ColumnKind:
-        """What the values of the feature are."""
-        return self.effects[0].column_kind
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """One for each place where the feature has levels; none otherwise."""
-        return self.effects[0].labels
+    def _first(self) -> Result:
+        return self.effects[0]
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -404,11 +412,6 @@ class RefitEffect:
         variance = self.factor * deviation_over_refits(values) ** 2
         return np.asarray(np.sqrt(quantile**2 * variance + rows**2))
 
-    @cached_property
-    def factor(self) -> float:
-        """Variance of the mean of the trainings, in squared deviations between them; nan if unknown."""
-        return mean_factor(self.gram, self.overlap)
-
     @property
     def importances(self) -> FloatArray:
         """Importance in every training, shape (n_trainings,), in units of the output."""
@@ -463,26 +466,6 @@ class RefitEffect:
     def typical_spread_error(self) -> float:
         """Standard error of `typical_spread` by the draw of rows: mean over the trainings."""
         return float(np.mean([effect.typical_spread_error for effect in self.effects]))
-
-    @cached_property
-    def replication(self) -> Replication:
-        """What trainings agree on beyond chance."""
-        return replicate(self.gram, self.overlap, self.drawn)
-
-    @property
-    def replicated(self) -> float:
-        """Importance without what the learner took from chance; 0 where nothing comes back."""
-        return self.replication.size
-
-    @property
-    def p_value(self) -> float:
-        """How likely, 0 to 1, curves would agree so well if there were no effect."""
-        return self.replication.p_value
-
-    @property
-    def comes_back(self) -> bool:
-        """Whether other rows would show the effect again: p of .05 or less; not if p is not known."""
-        return self.p_value <= REPLICATION_LEVEL
 
     @property
     def missing(self) -> RefitMissing | None:
@@ -677,7 +660,7 @@ def deviation_over_refits(values: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RefitPair:
+class RefitPair(RefitResult):
     """How strongly two features interact in every training, and whether that comes back.
 
     Attributes
@@ -715,17 +698,9 @@ class RefitPair:
     overlap: Overlap
     captions: Captions = field(default=NO_CAPTIONS, compare=False, metadata=NOT_WRITTEN)
 
-    def __post_init__(self) -> None:
-        freeze(self)
-
-    def __eq__(self, other: object) -> bool:
-        return same_fields(self, other)
-
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self) -> str:
         return (
-            f"RefitPair({self.names!r}, output={self.output!r}, {len(self.strengths)} trainings, "
+            f"RefitPair({self.names!r}, output={self.captions.output(self.output)!r}, {len(self.strengths)} trainings, "
             f"strength={write_number(self.strength)}, replicated={write_number(self.replicated)}, "
             f"p={self.p_value:.2g})"
         )
@@ -794,34 +769,13 @@ class RefitPair:
         """
         require_level(level)
         quantile = student_quantile(level, np.array([self.overlap.degrees]))[0]
-        factor = mean_factor(self.gram, self.overlap)
-        half = float(quantile * np.sqrt(factor)) * self.strength_between
+        half = float(quantile * np.sqrt(self.factor)) * self.strength_between
         return float(np.maximum(self.strength - half, 0.0)), self.strength + half
-
-    @cached_property
-    def replication(self) -> Replication:
-        """What trainings agree on beyond chance."""
-        return replicate(self.gram, self.overlap, self.drawn)
 
     @property
     def drawn(self) -> float:
         """Mean square of what the draw of the rows adds to a surface: what strengths leave out."""
         return float(np.mean(np.maximum(np.diag(self.gram) - self.strengths**2, 0.0)))
-
-    @property
-    def replicated(self) -> float:
-        """Strength without what the learner took from chance; 0 where nothing comes back."""
-        return self.replication.size
-
-    @property
-    def p_value(self) -> float:
-        """How likely, 0 to 1, surfaces would agree so well if the two did not interact."""
-        return self.replication.p_value
-
-    @property
-    def comes_back(self) -> bool:
-        """Whether trainings on other rows show the interaction again: p of .05 or less."""
-        return self.p_value <= REPLICATION_LEVEL
 
 
 def rank_pairs(pairs: Iterable[RefitPair]) -> list[RefitPair]:

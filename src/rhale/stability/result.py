@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
-from pathlib import Path
-from typing import Any, NamedTuple, Protocol, Unpack, cast
+from typing import Any, ClassVar, NamedTuple, Protocol, Unpack
 
 import numpy as np
 
 from rhale.effects import store
 from rhale.effects.explanation import Explanation
-from rhale.errors import BadSettingError, UnknownOutputError
+from rhale.effects.result_set import StoredResultSet
+from rhale.errors import BadSettingError
 from rhale.interaction.result import Interactions
 from rhale.interaction.settings import read_pairs
-from rhale.naming import find_feature, find_output, near_names
+from rhale.naming import find_feature
 from rhale.output.columns import Listing
 from rhale.output.frame import as_frame
 from rhale.output.labels import Captions, caption
@@ -33,8 +33,7 @@ from rhale.stability.table import (
     tabulate_refit_pairs,
 )
 from rhale.stats.arrays import IntArray
-from rhale.stats.records import as_read_only, same_value
-from rhale.system.files import write_text
+from rhale.stats.records import as_read_only
 
 
 class Failure(NamedTuple):
@@ -84,7 +83,7 @@ class PairSource(Protocol):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Refits:
+class Refits(StoredResultSet[RefitEffect]):
     """The effects of all features in every training, on the same rows and with the same bins.
 
     Attributes
@@ -125,7 +124,7 @@ class Refits:
     failures: tuple[Failure, ...] = ()
     provenance: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
-    trained: PairSource | None = None
+    trained: PairSource | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "provenance", as_read_only(self.provenance))
@@ -162,6 +161,20 @@ class Refits:
         """Variance of a mean over the trainings, in squared deviations between them, by their rows alone."""
         return self.overlap.factor
 
+    _called: ClassVar[str] = "rx"
+
+    @property
+    def _results(self) -> tuple[RefitEffect, ...]:
+        return self.effects
+
+    @staticmethod
+    def _rank(result: RefitEffect) -> tuple[float, float]:
+        return float(-np.nan_to_num(result.replicated)), -result.importance
+
+    @property
+    def _words_asked(self) -> Any:
+        return self.explanations[0]._words_asked  # noqa: SLF001 - of the same base
+
     @cached_property
     def effects(self) -> tuple[RefitEffect, ...]:
         """One `RefitEffect` for each feature and output: features first, outputs within them."""
@@ -175,42 +188,8 @@ class Refits:
             found.append(compare_trainings(results, self.overlap, rows, own))
         return tuple(found)
 
-    def __len__(self) -> int:
-        return len(self.effects)
-
-    def __iter__(self) -> Iterator[RefitEffect]:
-        return iter(self.effects)
-
-    def __contains__(self, feature: object) -> bool:
-        return feature in self.features
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Refits):
-            return NotImplemented
-        names = ("explanations", "overlap", "own", "pairs", "failures", "notes")
-        same = all(same_value(getattr(self, n), getattr(other, n)) for n in names)
-        return same and self.provenance == other.provenance
-
-    __hash__ = None  # type: ignore[assignment]
-
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "trained": None}
-
-    def __getitem__(self, key: Any) -> RefitEffect:
-        feature, output = key if isinstance(key, tuple) and len(key) == 2 else (key, None)
-        place = self._feature(feature)
-        if output is None:
-            if len(self.outputs) > 1:
-                msg = f"there are several outputs, name one: rx[{feature!r}, {self.outputs[0]!r}]; "
-                raise UnknownOutputError(msg + near_names("", list(self.outputs)))
-            output = self.outputs[0]
-        return self.effects[place * len(self.outputs) + self._output(output)]
-
-    def _feature(self, feature: Any) -> int:
-        return find_feature(self.captions.feature_key(feature), self.features)
-
-    def _output(self, output: Any) -> int:
-        return find_output(self.captions.output_key(output), self.outputs)
 
     def __str__(self) -> str:
         return str(self._listing())
@@ -219,8 +198,6 @@ class Refits:
         """The tables of what would come back, and notes."""
         found = self.ranked(), self.provenance, self._remarks(), self._correlated, self.pairs
         return table.list_refits(*found, **options)
-
-    __repr__ = __str__
 
     @cached_property
     def _correlated(self) -> dict[str, list[str]]:
@@ -231,39 +208,6 @@ class Refits:
     def _remarks(self) -> tuple[str, ...]:
         """Notes, and trainings that failed."""
         return (*self.notes, *(f"training {f.number} failed: {f.reason}" for f in self.failures))
-
-    def ranked(self, output: str | int | None = None) -> list[RefitEffect]:
-        """Effects with the largest replicated importance first; of one output, or of all.
-
-        Parameters
-        ----------
-        output : str or int, optional
-            Which output; all of them if not given.
-
-        Returns
-        -------
-        list of RefitEffect
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> rng = np.random.default_rng(1)
-        >>> x = rng.normal(size=(100, 2))
-        >>> def learn(rows, target):
-        ...     slopes = np.linalg.lstsq(rows, target, rcond=None)[0]
-        ...     return lambda rows: rows @ slopes
-        >>> rx = rhale.refit(learn, x, 2 * x[:, 0] + rng.normal(size=100), n_refits=8)
-        >>> [effect.name for effect in rx.ranked()]
-        ['x0', 'x1']
-        """
-        return sorted(
-            self._of_output(output), key=lambda e: (-np.nan_to_num(e.replicated), -e.importance)
-        )
-
-    def _of_output(self, output: str | int | None) -> list[RefitEffect]:
-        """Effects on one output, or on all."""
-        label = None if output is None else self.outputs[self._output(output)]
-        return [effect for effect in self.effects if label in (None, effect.output)]
 
     def replication(self, pairs: Any = None, backend: str | None = None) -> Any:
         """What would come back: one row per feature and output, or per pair.
@@ -358,7 +302,7 @@ class Refits:
         if not trees:
             msg = "regions were not asked for; call rhale.refit(..., regions=True)"
             raise BadSettingError(msg)
-        name = None if feature is None else self.features[self._feature(feature)]
+        name = None if feature is None else self.features[self._find_feature(feature)]
         wanted = [one for one in self._of_output(output) if name in (None, one.name)]
         return as_frame(tabulate_rules(wanted), backend, self._backend)
 
@@ -441,66 +385,14 @@ class Refits:
 
         return self._listing(columns=REFIT_NOTEBOOK_COLUMNS).as_html()
 
-    def report(self, path: str | PathLike[str], *, title: str | None = None) -> Path:
-        """Write one HTML page that needs no network: what would come back, and all curves.
+    def _pack(self) -> Any:
+        return store.pack_refits(self)
 
-        Parameters
-        ----------
-        path : path-like
-            The file, for example "refits.html".
-        title : str, optional
-            Heading of the page.
-
-        Returns
-        -------
-        Path
-            The file.
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.random.default_rng(0).normal(size=(100, 2))
-        >>> models = [lambda rows: 2.0 * rows[:, 0], lambda rows: 2.2 * rows[:, 0]]
-        >>> rx = rhale.refits(models, x, train=[np.arange(50), np.arange(50, 100)])
-        >>> import tempfile, pathlib
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> rx.report(pathlib.Path(folder.name, "refits.html")).exists()
-        True
-        >>> folder.cleanup()
-        """
+    def _page(self, title: str | None) -> str:
         from rhale.report.page import render
         from rhale.stability.report import make_refit_page
 
-        write_text(path, render(make_refit_page(self, title)))
-        return Path(path)
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write one JSON file that `rhale.load` reads back exactly; models are not in it.
-
-        Parameters
-        ----------
-        path : path-like
-            The file, for example "refits.json".
-
-        Examples
-        --------
-        >>> import numpy as np, rhale
-        >>> x = np.random.default_rng(0).normal(size=(100, 2))
-        >>> models = [lambda rows: 2.0 * rows[:, 0], lambda rows: 2.2 * rows[:, 0]]
-        >>> rx = rhale.refits(models, x, train=[np.arange(50), np.arange(50, 100)])
-        >>> import tempfile, pathlib
-        >>> folder = tempfile.TemporaryDirectory()
-        >>> path = pathlib.Path(folder.name, "refits.json")
-        >>> rx.save(path)
-        >>> rhale.load(path) == rx
-        True
-        >>> folder.cleanup()
-        """
-        store.write_result_file(path, store.pack_refits(self))
-
-    @property
-    def _backend(self) -> str | None:
-        return cast("str | None", self.provenance.get("table"))
+        return render(make_refit_page(self, title))
 
 
 def lighten(fx: Explanation) -> Explanation:

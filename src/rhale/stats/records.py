@@ -88,7 +88,7 @@ def same_fields(a: object, b: object) -> bool:
 
 
 def same_value(a: Any, b: Any) -> bool:
-    """Compare arrays, tuples and plain values; nan is equal to nan.
+    """Compare arrays, tuples, mappings and plain values; nan is equal to nan.
 
     Examples
     --------
@@ -102,6 +102,8 @@ def same_value(a: Any, b: Any) -> bool:
         return same_fields(a, b)
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(map(same_value, a, b))
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        return a.keys() == b.keys() and all(same_value(value, b[key]) for key, value in a.items())
     if isinstance(a, float) and isinstance(b, float) and math.isnan(a):
         return math.isnan(b)
     return bool(a == b)

@@ -93,7 +93,7 @@ def test_interactions_come_back_as_numbers_that_can_be_read_again(asked):
     expected = rhale.interactions(
         lambda r: 2 * r["a"].to_numpy() + r["b"].to_numpy() ** 2, ROWS[["a", "b"]]
     )
-    assert [pair.names for pair in found] == [("a", "b")]
+    assert [pair.names for pair in found.values()] == [("a", "b")]
     assert found["a", "b"].strength == pytest.approx(expected["a", "b"].strength, abs=1e-12)
     assert {"doing": "measuring pairs"} in said
     assert any("of" in words for words in said)

@@ -66,7 +66,7 @@ def with_regions(fx, feature, *, thirds=False):
     some = Region("all rows", len(X), 1.0, fx[feature])
     held = {"thirds": (some,) * 3} if thirds else {}
     tree = RegionTree(feature, "y", "found", "", (some,) * (1 if thirds else 2), **held)
-    effects = [replace(e, regions=tree) if e.name == feature else e for e in fx]
+    effects = [replace(e, regions=tree) if e.name == feature else e for e in fx.values()]
     return replace(fx, effects=tuple(effects))
 
 

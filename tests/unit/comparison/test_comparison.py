@@ -19,9 +19,9 @@ def test_the_feature_that_differs_comes_first_and_the_other_agrees():
 
 def test_the_same_model_on_rows_that_moved_has_no_difference_but_a_drift():
     cx = drifted()
-    assert not any(one.differs for one in cx)
-    assert [one.size for one in cx] == [0, 0]
-    assert [one.moved for one in cx] == [True, False]
+    assert not any(one.differs for one in cx.values())
+    assert [one.size for one in cx.values()] == [0, 0]
+    assert [one.moved for one in cx.values()] == [True, False]
     assert "the curves of all features agree; data drift: 1 of 2 features drifted" in str(cx)
 
 
@@ -118,7 +118,7 @@ def test_a_comparison_is_plain_numbers():
     again = pickle.loads(pickle.dumps(cx))  # noqa: S301 - our own
     assert str(again) == str(cx)
     assert "x1" in cx
-    assert len(list(cx)) == 2
+    assert len(list(cx.values())) == 2
     assert cx._repr_html_().count("<tr>") == 3
 
 

@@ -1,14 +1,12 @@
 import numpy as np
 from tests.compared_by_hand import drifted, straight, with_everything
 
-from rhale.comparison.feature_comparison import rank_comparisons
-
 
 def test_the_size_is_the_largest_of_all_and_nan_comes_last():
     cx = with_everything()
     city = cx["city"]
     assert city.size == max(one.size for one in city.differences)
-    ranked = rank_comparisons(cx.comparisons)
+    ranked = cx.ranked()
     assert ranked[0].name == "city"
     assert np.isnan(ranked[-1].size)
     assert ranked[-1].name == "one"

@@ -131,7 +131,7 @@ def test_rounding_is_no_disagreement(kind, offset):
         return (curved(rows) + offset).astype(kind).astype(float)
 
     fx = rhale.explain(model, X, gradient=slopes)
-    assert [effect.notes for effect in fx] == [(), ()]
+    assert [effect.notes for effect in fx.values()] == [(), ()]
 
 
 def test_single_precision_is_enough_to_see_a_wrong_sign():
@@ -223,7 +223,9 @@ def test_the_rows_that_were_asked_are_counted(local):
 
     fx = rhale.explain(model, X, gradient=slopes, local=local)
     first, probe = 32 + 16, 32
-    places = [np.max(effect.row_spread.last - effect.row_spread.first) + 1 for effect in fx]
+    places = [
+        np.max(effect.row_spread.last - effect.row_spread.first) + 1 for effect in fx.values()
+    ]
     assert sum(seen) == first + probe + CHECKED * 2 * 2 + N + N * sum(places)
     assert fx.provenance["rows_asked"] == sum(seen)
 

@@ -90,7 +90,7 @@ def test_a_smooth_black_box_is_explained_as_by_its_gradient(problem):
     bins = rhale.Fixed(10)
     by_secants = rhale.explain(problem.predict, rows, bins=bins)
     by_slopes = rhale.explain(problem.predict, rows, gradient=problem.gradient, bins=bins)
-    for found, expected in zip(by_secants, by_slopes, strict=True):
+    for found, expected in zip(by_secants.values(), by_slopes.values(), strict=True):
         assert (
             found.notes[0] == "effects measured by finite differences over the nearest 1 % of rows"
         )

@@ -214,7 +214,7 @@ def test_equality_compares_numbers_and_takes_nan_for_equal():
 def test_repr_is_one_line_with_the_most_important():
     text = repr(example())
     assert "\n" not in text
-    assert text.startswith("Effect('age', output='y0', 2 bins on [0, 2], importance=")
+    assert text.startswith("Effect('age', output='prediction', 2 bins on [0, 2], importance=")
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, -1.0, 95, NAN])
@@ -321,7 +321,7 @@ def following(trust, linear=(False, True), *, x=None, weights=None, d=None):
 @pytest.mark.parametrize("trust", [(0.0, 0.0), (0.5, 0.0), (0.3, 1.0)])
 def test_a_curve_that_follows_cells_is_continuous(trust):
     *_, effect = following(trust)
-    inner = effect.fit.edges[1:-1]
+    inner = effect._fit.edges[1:-1]
     for center in ("mean", "start", "uniform"):
         left, right = (effect.curve(inner + h, center=center) for h in (-1e-9, 1e-9))
         np.testing.assert_allclose(left, right, atol=1e-7)
@@ -444,7 +444,7 @@ def test_a_bin_without_rows_counts_for_nothing_but_the_curve():
     np.testing.assert_allclose(effect.heterogeneity, np.sqrt((0.5 + 2) / 2))
     assert np.isnan(effect.standard_error).tolist() == [False, True, False]
     # the mean of the empty bin lies halfway between means with variances 1/4 and 1
-    variance = effect.doubt.of_changes(effect.edges[:-1], effect.edges[1:]).variance
+    variance = effect._doubt.of_changes(effect.edges[:-1], effect.edges[1:]).variance
     np.testing.assert_allclose(variance, [0.25, (0.25 + 1.0) / 4, 1.0])
     values = effect.curve(x)
     assert abs(values.mean()) <= 1e-12
@@ -455,7 +455,7 @@ def test_a_bin_of_one_row_borrows_its_doubt_from_its_neighbours():
     """Variances of the means are 1/4 and 1; halfway between them lies 5/8."""
     x, d = np.array([0.2, 0.8, 1.5, 2.2, 2.8]), np.array([1.0, 2.0, 5.0, 1.0, 3.0])
     effect = rhale.effect(x, d, bins=rhale.Edges([0, 1, 2, 3]), limits=(0, 3))
-    found = effect.doubt.of_curve(np.array([1.0, 2.0, 3.0]), "start")
+    found = effect._doubt.of_curve(np.array([1.0, 2.0, 3.0]), "start")
     np.testing.assert_allclose(found.variance, np.cumsum([0.25, 0.625, 1.0]))
 
 
@@ -604,7 +604,7 @@ def test_the_error_of_a_change_does_not_depend_on_its_direction():
 
 def test_from_the_first_limit_the_error_is_that_of_the_curve_that_starts_there():
     effect = rhale.effect(AXIS, np.random.default_rng(2).normal(size=401), bins=5)
-    found = effect.doubt.of_curve(np.array([7.3]), "start").variance[0]
+    found = effect._doubt.of_curve(np.array([7.3]), "start").variance[0]
     assert effect.difference(0.0, 7.3).error == pytest.approx(np.sqrt(found))
 
 
@@ -688,7 +688,7 @@ def test_the_denoised_square_of_a_null_effect_is_zero_on_average(density, linear
         effect = rhale.effect(x, d, bins=rhale.Edges(edges, linear=linear))
         effect = replace(effect, density=density)
         raw.append(effect.importance**2)
-        squares.append(effect.importance**2 - effect.doubt.added_square())
+        squares.append(effect.importance**2 - effect._doubt.added_square())
     error = np.std(squares) / np.sqrt(len(squares))
     assert np.mean(raw) > 10 * error
     assert abs(np.mean(squares)) < 3 * error

@@ -96,8 +96,8 @@ def test_a_name_that_looks_like_a_number_is_a_name_first():
 def test_length_order_and_membership(fx, both):
     assert len(fx) == 3
     assert len(both) == 6
-    assert [e.name for e in fx] == ["age", "income", "rooms"]
-    assert [(e.name, e.output) for e in both][:3] == [
+    assert [e.name for e in fx.values()] == ["age", "income", "rooms"]
+    assert [(e.name, e.output) for e in both.values()][:3] == [
         ("age", "y0"),
         ("age", "y1"),
         ("income", "y0"),
@@ -172,7 +172,7 @@ def test_the_frame_of_an_array_is_of_the_first_kind_installed(fx):
 def test_a_frame_has_one_row_per_feature_output_and_bin(both):
     frame = both.to_frame()
     sizes = frame.groupby(["feature", "output"]).size()
-    for effect in both:
+    for effect in both.values():
         part = frame[(frame.feature == effect.name) & (frame.output == effect.output)]
         assert sizes[effect.name, effect.output] == effect.mean.size
         np.testing.assert_array_equal(part["mean"], effect.mean)
@@ -501,7 +501,7 @@ AGREED = {
 def test_a_curve_that_moved_rows_agree_with_gets_no_such_note(case, rows):
     model, options = case
     fx = rhale.explain(model, rows, **options)
-    assert not [note for effect in fx for note in effect.notes if note.kind == "audit"]
+    assert not [note for effect in fx.values() for note in effect.notes if note.kind == "audit"]
 
 
 def test_moved_rows_judge_the_bins_there_are(tmp_path):
@@ -572,7 +572,7 @@ def test_plot_and_compare_draw_smooth_or_as_it_is(fx, stepped, smooth):
 
 
 def test_effects_are_effects(fx):
-    assert all(isinstance(e, Effect) for e in fx)
+    assert all(isinstance(e, Effect) for e in fx.values())
 
 
 # --- Rows without a value ------------------------------------------------------------------------

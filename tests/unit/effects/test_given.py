@@ -137,7 +137,7 @@ def test_one_row_with_all_the_weight_gets_a_note():
     rows = np.column_stack([X[:, 0], np.arange(200) % 3, X[:, 2]])
     for method in ("rhale", "ale", "pdp"):
         fx = rhale.explain(lambda r: r.sum(axis=1), rows, weights=weights, method=method)
-        for one in fx:
+        for one in fx.values():
             assert "weights" in [note.kind for note in one.notes]
 
 

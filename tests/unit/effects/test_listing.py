@@ -300,7 +300,7 @@ def test_people_read_captions_and_units():
     assert row.split()[0] == "Age"
     told = "Age (years) on price ($): 1 bin from 0 to 1, importance 1 ± 0, typical spread 0"
     assert str(effect) == told
-    assert repr(effect).startswith("Effect('x0', output='y0', 1 bins")
+    assert repr(effect).startswith("Effect('x0', output='price', 1 bins")
 
 
 def test_levels_and_dates_are_told_by_their_ends(every_kind):

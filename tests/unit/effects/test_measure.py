@@ -141,7 +141,7 @@ def test_gradients_cost_one_pass():
 def test_profiles_ask_in_large_stacked_batches_and_never_once_per_point(method):
     counter = Counter(stepped)
     fx = rhale.explain(counter, X, method=method)
-    n_points = sum(profile.grid.size for profile in fx)
+    n_points = sum(profile.grid.size for profile in fx.values())
     assert n_points > 100
     assert counter.rows == FIRST + N + N * n_points
     assert counter.calls <= 2 + 1 + D * (np.ceil(51 * N / STACKED_ROWS) + 1)
@@ -364,7 +364,7 @@ def test_a_function_with_a_gradient_is_asked_about_sampled_rows_alone():
 
     found = rhale.explain(product, x, gradient=lambda rows: rows[:, ::-1])
     assert 2_000 + 2 * MOVED <= sum(asked) < 3_000 + 2 * MOVED
-    for one, other in zip(found, rhale.explain(Together(), x), strict=True):
+    for one, other in zip(found.values(), rhale.explain(Together(), x).values(), strict=True):
         assert one == other
     assert found.provenance["explained_variance"]["y0"] == pytest.approx(0.0, abs=0.05)
 
@@ -417,5 +417,5 @@ def test_slopes_are_those_of_the_explained_columns(features):
     found = rhale.explain(
         lambda rows: rows @ slopes, x, gradient=lambda rows: rows * 0 + slopes, features=features
     )
-    for effect in found:
+    for effect in found.values():
         np.testing.assert_allclose(effect.mean, slopes[int(effect.name[1])], rtol=1e-12)

@@ -55,8 +55,8 @@ WAYS = {
 SPREAD = ("places", "shares", "covariance", "error", "first", "last", "x", "rows")
 
 
-def spreads(fx):
-    return [getattr(effect.row_spread, name) for effect in fx for name in SPREAD]
+def spreads(results):
+    return [getattr(effect.row_spread, name) for effect in results for name in SPREAD]
 
 
 def assert_same_bits(one, other):
@@ -85,16 +85,20 @@ def test_the_order_of_rows_chunks_and_threads_changes_no_bit(way):
     whole = rhale.explain(model, X, **ask)
     assert whole["x0"].typical_spread > 0.1
     order = np.random.default_rng(1).permutation(len(X))
-    assert_same_bits(rhale.explain(model, X[order], **ask), whole)
-    assert_same_bits(rhale.explain(model, X, batch_size=97, **ask), whole)
-    assert_same_bits(rhale.explain(model, X, batch_size=200, n_jobs=2, **ask), whole)
+    assert_same_bits(rhale.explain(model, X[order], **ask).values(), whole.values())
+    assert_same_bits(rhale.explain(model, X, batch_size=97, **ask).values(), whole.values())
+    assert_same_bits(
+        rhale.explain(model, X, batch_size=200, n_jobs=2, **ask).values(), whole.values()
+    )
 
 
 def test_of_many_rows_the_same_are_moved_in_whatever_order_they_come():
     rows = np.random.default_rng(2).normal(size=(5_000, 3))
     whole = rhale.explain(product, rows, gradient=slopes)
     for changed, ask in ((rows[::-1], {}), (rows, {"batch_size": 333})):
-        assert_same_bits(rhale.explain(product, changed, gradient=slopes, **ask), whole)
+        assert_same_bits(
+            rhale.explain(product, changed, gradient=slopes, **ask).values(), whole.values()
+        )
 
 
 @pytest.mark.parametrize("way", ["gradients", "a smooth black box", "a black box with steps"])
@@ -104,7 +108,7 @@ def test_scaling_the_output_by_a_power_of_two_scales_the_spread_exactly(way):
         ask = {"gradient": lambda rows: 8 * slopes(rows)}
     one = rhale.explain(model, X, **WAYS[way][1])
     other = rhale.explain(lambda rows: 8 * model(rows), X, **ask)
-    for ours, theirs in zip(one, other, strict=True):
+    for ours, theirs in zip(one.values(), other.values(), strict=True):
         np.testing.assert_array_equal(64 * ours.row_spread.covariance, theirs.row_spread.covariance)
         assert 8 * ours.typical_spread == theirs.typical_spread
         assert 8 * ours.typical_spread_error == theirs.typical_spread_error
@@ -149,7 +153,7 @@ ADDITIVE = {
 def test_an_additive_model_has_exactly_none(name):
     stumps = GradientBoostingRegressor(n_estimators=80, max_depth=1, random_state=0)
     model = ADDITIVE[name] if name in ADDITIVE else stumps.fit(X, product(X))
-    for effect in rhale.explain(model, X):
+    for effect in rhale.explain(model, X).values():
         assert effect.typical_spread == 0.0
         x = np.quantile(X, np.linspace(0, 1, 21))
         for center in ("mean", "start", "uniform"):
@@ -199,7 +203,7 @@ def test_curves_of_shown_rows_are_those_of_the_model_between_the_places_they_wer
     model, ask = WAYS[way]
     predict = getattr(model, "predict", model)
     fx = rhale.explain(model, X, **ask)
-    for column, effect in enumerate(fx):
+    for column, effect in enumerate(fx.values()):
         places = effect.row_spread.places
         for center in ("mean", "start", "uniform"):
             shown = effect.row_curves(center=center)
@@ -585,7 +589,7 @@ def test_a_gap_costs_no_more_predictions():
 
         ask = {"gradient": lambda rows: 0 * rows + 1, "local": "gradient"}
         effect = rhale.explain(model, rows, features=[0], **ask)["x0"]
-        assert (effect.crossings is None) == (far == 0)
+        assert (effect._crossings is None) == (far == 0)
         return sum(asked)
 
     assert count(40) == count(0) <= 8 * len(X) + 200
@@ -602,7 +606,7 @@ def test_ale_and_jumps_reach_across_a_gap_by_themselves():
         (trees, "the jumps of the trees"),
         (ale, "rows of a bin around it are moved"),
     ):
-        assert effect.crossings is None
+        assert effect._crossings is None
         assert any(note.kind == "gap" and words in note for note in effect.notes)
         assert effect.curve(9.0) - effect.curve(1.0) == pytest.approx(3, abs=0.1)
 
@@ -622,7 +626,7 @@ def test_a_model_that_refuses_moved_rows_has_its_neighbours_across_a_gap():
         return np.tile([1.0, 0.0], (len(asked), 1))
 
     effect = rhale.explain(model, rows, features=[0], gradient=gradient)["x0"]
-    assert effect.crossings is None
+    assert effect._crossings is None
     assert any("relies on the rows on both sides" in note for note in effect.notes)
 
 
@@ -634,5 +638,5 @@ def test_what_rows_say_across_a_gap_is_the_same_in_any_order(ask):
         rhale.explain(lambda rows: np.sin(rows[:, 0]) * rows[:, 1], some, features=[0], **how)["x0"]
         for some, how in ((rows, {}), (np.random.default_rng(1).permutation(rows), ask))
     )
-    for ours, theirs in zip(whole.crossings, other.crossings, strict=True):
+    for ours, theirs in zip(whole._crossings, other._crossings, strict=True):
         np.testing.assert_array_equal(ours, theirs)

@@ -1,3 +1,6 @@
+import copy
+import pickle
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -199,7 +202,7 @@ def test_rows_of_a_linear_model_do_not_differ_whatever_its_scale(method, power):
     rows = np.random.default_rng(0).normal(size=(200, 3))
     slopes = np.array([0.1, 3.3, 47.7])
     fx = rhale.explain(lambda r: 2.0**power * (1.1 + r @ slopes), rows, method=method)
-    for effect in fx:
+    for effect in fx.values():
         assert effect.typical_spread == 0.0
         assert effect.heterogeneity == 0.0
         assert effect.importance > 0
@@ -240,3 +243,44 @@ def test_errors_over_two_places_are_half_of_those_of_the_change_between_them():
     found = effect.errors_from(np.array([0.0, 0.5, 1.0]), zero).variance
     change = effect.difference(0.0, 1.0).error ** 2
     assert found == pytest.approx([change / 4, 0, change / 4])
+
+
+def test_dir_lists_what_people_use_and_every_name_of_it_is_there(results):
+    for result in results:
+        names = dir(result)
+        assert {"name", "kind", "curve", "spread", "ci", "importance", "plot", "to_frame"} <= {
+            *names
+        }
+        assert len(names) <= 30
+        assert not [name for name in names if name.startswith("_")]
+        for name in names:
+            getattr(result, name)
+
+
+def test_the_table_of_a_class_names_what_dir_lists(results):
+    for result in results:
+        table = type(result).__doc__.partition("These are what `dir(")[0]
+        named = {one.partition("(")[0] for one in re.findall("`([^`]+)`", table)}
+        optional = {"sample", "regions", "typical_spread_error"}  # records, and what profiles lack
+        assert {*dir(result)} - named <= optional
+        assert named <= {*dir(result)}
+
+
+def test_names_that_became_private_serve_for_one_more_version():
+    effect = rhale.effect(ROWS[:, 0], np.full(30, 2.0))
+    for name in ("fit", "line", "bins", "doubt", "drawing", "crossings"):
+        with pytest.warns(DeprecationWarning, match=f"^{name} of results is internal now"):
+            getattr(effect, name)
+    with pytest.warns(DeprecationWarning, match="fit of results"):
+        assert effect.fit is effect._fit
+    profile = rhale.explain(lambda rows: rows[:, 0], ROWS, method="pdp")["x0"]
+    with pytest.warns(DeprecationWarning, match="centring of results"):
+        assert profile.centring("start").sum() == 1
+    with pytest.raises(AttributeError, match="'Effect' object has no attribute 'curves'"):
+        _ = effect.curves
+
+
+def test_results_can_be_copied_and_sent(results):
+    for result in results:
+        assert copy.deepcopy(result) == result
+        assert pickle.loads(pickle.dumps(result)) == result  # noqa: S301 - our own

@@ -132,7 +132,7 @@ def crossed():
     rows = WAVY[:400].copy()
     rows[:200, 0] += 20
     fx = rhale.explain(lambda x: np.tanh(x[:, 0] - 9) + x[:, 0] * x[:, 1], rows)
-    assert fx["x0"].crossings is not None
+    assert fx["x0"]._crossings is not None
     return fx
 
 
@@ -149,7 +149,7 @@ def test_what_rows_say_across_a_gap_is_kept_in_files(crossed):
 
 
 def test_what_rows_say_across_a_gap_must_be_possible(crossed):
-    known = crossed["x0"].crossings
+    known = crossed["x0"]._crossings
     far = known.empty + known.rise.size
     assert "crossings.empty names a stretch" in told_of_crossings(crossed, empty=far)
     assert "a variance below zero" in told_of_crossings(crossed, covariance=-known.covariance)

@@ -24,7 +24,7 @@ def explained(folder=None, table=TABLE, **asked):
 @pytest.mark.parametrize("is_loaded", [False, True])
 def test_all_effects_hold_the_rows_of_the_explanation(tmp_path, is_loaded):
     fx = explained(tmp_path if is_loaded else None)
-    for place, effect in enumerate(fx):
+    for place, effect in enumerate(fx.values()):
         assert np.shares_memory(effect.sample.x, fx.sample_x)
         assert np.shares_memory(effect.sample.weight, fx.sample_weight)
         np.testing.assert_array_equal(effect.sample.x, fx.sample_x[:, place // 2])

@@ -507,7 +507,7 @@ def test_row_places_that_follow_from_cells_are_not_written(fx, saved):
     content = json.loads(saved.read_text(encoding="utf-8"))
     assert [e["row_places"] for e in content["effects"]] == 2 * [{"record": "cell_places"}]
     again = rhale.load(saved)
-    for one, other in zip(again, fx, strict=True):
+    for one, other in zip(again.values(), fx.values(), strict=True):
         assert one.row_places.x.tobytes() == other.row_places.x.tobytes()
         assert one.row_places.weight.tobytes() == other.row_places.weight.tobytes()
 
@@ -552,8 +552,8 @@ def test_row_places_of_cells_that_are_not_there_are_refused(saved):
 def test_files_with_row_places_and_without_them_are_read(number):
     """2 x0 + x1 and -x0, at the eight rows x0 = 0, ..., 7."""
     fx = rhale.load(Path(__file__).parents[1] / "samples" / f"format_{number}.json")
-    np.testing.assert_allclose([e.mean for e in fx], [[2, 2], [-1, -1]])
-    for effect in fx:
+    np.testing.assert_allclose([e.mean for e in fx.values()], [[2, 2], [-1, -1]])
+    for effect in fx.values():
         assert effect.row_places.x.tolist() == list(range(8))
         assert effect.row_places.weight.tolist() == 8 * [0.125]
         assert sorted(effect.sample.x.tolist()) == list(range(8))
@@ -690,7 +690,7 @@ def test_every_kind_of_result_comes_back_with_its_types(kinds, request, tmp_path
     saved.save(tmp_path / "mixed.json")
     again = rhale.load(tmp_path / "mixed.json")
     assert again == saved
-    for found, expected in zip(again, saved, strict=True):
+    for found, expected in zip(again.values(), saved.values(), strict=True):
         assert type(found) is type(expected)
         assert type(found.missing) is type(expected.missing)
         for field in fields(expected):

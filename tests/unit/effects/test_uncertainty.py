@@ -103,7 +103,7 @@ def test_the_variance_is_that_of_the_map_from_rows_to_curve(counts, kind, weight
         coefficients = row_map(effect_of, d, lambda e, c=center: e.curve(places, center=c))
         expected = coefficients**2 @ row_noise + hidden_variance(effect, x, share, center, places)
         expected += effect.importance**2 / n_rows if center == "mean" else 0.0
-        found = effect.doubt.of_curve(places, center).variance
+        found = effect._doubt.of_curve(places, center).variance
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-12)
 
 
@@ -190,7 +190,7 @@ def test_errors_add_the_mean_variance_over_the_rows_to_a_square(kind):
         noise=np.full(EDGES.size - 1, 0.09),
     )
     effect = fit_effect("x", "y", cells, cuts)
-    doubt, rows = effect.doubt, effect.fit.rows
+    doubt, rows = effect._doubt, effect._fit.rows
     drawn = effect.importance**2 / doubt.n_rows
     expected = rows.weight @ doubt.of_curve(rows.x, "mean").variance - drawn
     assert doubt.added_square() == pytest.approx(expected)
@@ -202,5 +202,5 @@ def test_what_gaps_may_hide_adds_nothing_to_a_square():
     known = fit_effect("x", "y", cells, Cuts(LIMITS, np.zeros(3, dtype=bool)))
     gaps = Gaps(np.array([3.0]), np.array([3.5]), np.array([4.0]))
     effect, at = replace(known, gaps=gaps), np.array([5.0])
-    assert effect.doubt.of_curve(at, "mean").variance > known.doubt.of_curve(at, "mean").variance
-    assert effect.doubt.added_square() == pytest.approx(known.doubt.added_square())
+    assert effect._doubt.of_curve(at, "mean").variance > known._doubt.of_curve(at, "mean").variance
+    assert effect._doubt.added_square() == pytest.approx(known._doubt.added_square())

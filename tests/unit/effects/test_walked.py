@@ -218,7 +218,7 @@ def test_importance_that_depends_on_the_cut_of_the_axis_is_noted_and_its_error_c
 def test_an_effect_that_is_alike_by_any_cut_has_no_note_of_cuts():
     for rows in (RNG.normal(size=(300, 2)), RNG.normal(size=(3000, 2))):
         model = HistGradientBoostingRegressor(max_iter=20).fit(rows, rows[:, 0] * (1 + rows[:, 1]))
-        for effect in rhale.explain(model, rows):
+        for effect in rhale.explain(model, rows).values():
             assert not any(note.kind == "cuts" for note in effect.local_notes)
 
 
@@ -294,7 +294,11 @@ def noisy_rows(n_rows, seed):
 
 
 def few_rows_notes(fx):
-    return [effect.name for effect in fx if any(n.kind == "few rows jump" for n in effect.notes)]
+    return [
+        effect.name
+        for effect in fx.values()
+        if any(n.kind == "few rows jump" for n in effect.notes)
+    ]
 
 
 def friedman(n_rows, seed):

@@ -39,7 +39,7 @@ def test_the_strength_of_a_product_is_its_deviation(rows):
     pair = ix["x0", "x1"]
     assert pair.strength == pytest.approx((rows[:, 0] * rows[:, 1]).std(), rel=0.03)
     assert pair.p_value < 1e-6
-    others = [p for p in ix if p.names != ("x0", "x1")]
+    others = [p for p in ix.values() if p.names != ("x0", "x1")]
     assert {p.strength for p in others} == {0.0}
     assert {p.p_value for p in others} == {1.0}
     assert {p.strength_error for p in others} == {0.0}
@@ -113,7 +113,7 @@ def test_two_gradients_a_feature_give_the_same_pairs(rows):
     by_slopes = rhale.interactions(product, rows, gradient=slopes)
     by_corners = rhale.interactions(product, rows, pairs="all")
     assert by_slopes.provenance["ways"] == {"gradient": 6}
-    for a, b in zip(by_slopes, by_corners, strict=True):
+    for a, b in zip(by_slopes.values(), by_corners.values(), strict=True):
         assert a.strength == pytest.approx(b.strength)
         assert a.heights == pytest.approx(b.heights, abs=1e-9, nan_ok=True)
     assert by_slopes.importance == pytest.approx(by_corners.importance)
@@ -186,7 +186,7 @@ def test_trees_that_classify_are_looked_at_on_the_margin(rows):
     additive = HistGradientBoostingClassifier(max_iter=20, max_depth=1)
     additive.fit(rows, rows[:, 0] + rows[:, 1] > 0)
     ix = rhale.interactions(additive, rows[:500])
-    assert max(p.strength for p in ix) == 0
+    assert max(p.strength for p in ix.values()) == 0
     assert ix.notes[0].kind == "margin"
     bent = rhale.interactions(additive, rows[:500], response="predict_proba")
     assert bent["x0", "x1"].strength > 0.01
@@ -195,8 +195,8 @@ def test_trees_that_classify_are_looked_at_on_the_margin(rows):
 
 def test_predictions_that_do_not_move_give_nothing(rows):
     ix = rhale.interactions(lambda z: np.ones(len(z)), rows[:100])
-    assert {p.strength for p in ix} == {0.0}
-    assert {p.share for p in ix} == {0.0}
+    assert {p.strength for p in ix.values()} == {0.0}
+    assert {p.share for p in ix.values()} == {0.0}
     assert any(note.kind == "constant" for note in ix.notes)
 
 
@@ -261,7 +261,7 @@ def test_nothing_of_the_callers_changes(rows):
 def test_independent_features_share_the_variance():
     x = np.random.default_rng(5).normal(size=(100_000, 3))
     ix = rhale.interactions(lambda z: z[:, 0] * z[:, 1] + 2 * z[:, 2] + z[:, 0] ** 2, x, cells=40)
-    total = np.sum(ix.importance**2) + sum(p.strength**2 for p in ix)
+    total = np.sum(ix.importance**2) + sum(p.strength**2 for p in ix.values())
     assert total == pytest.approx(ix.variance[0], rel=0.03)
 
 
@@ -281,7 +281,7 @@ def test_a_wrong_gradient_is_refused_in_words_that_help_here(rows):
 
 def test_pairs_by_name_and_by_position_may_stand_together(rows):
     ix = rhale.interactions(product, rows, pairs=[("x0", "x1"), (1, 2), (0, 1)])
-    assert [pair.names for pair in ix] == [("x0", "x1"), ("x1", "x2")]
+    assert [pair.names for pair in ix.values()] == [("x0", "x1"), ("x1", "x2")]
     with pytest.raises(BadSettingError, match="'x0' with itself"):
         rhale.interactions(product, rows, pairs=[("x0", 0)])
 
@@ -297,7 +297,7 @@ def copied(n_rows=600):
 
 
 def ranked(ix):
-    return {pair.names: can_be_ranked(pair) for pair in ix}
+    return {pair.names: can_be_ranked(pair) for pair in ix.values()}
 
 
 def test_pairs_with_a_feature_that_has_a_copy_cannot_be_ranked_by_one_model():

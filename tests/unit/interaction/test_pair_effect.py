@@ -411,7 +411,7 @@ def test_rank_correlation_is_spearmans_of_the_cells_that_rows_stand_in():
     x[:, 1] = np.exp(x[:, 0]) + 0.3 * x[:, 1]
     x[:, 2] = -np.rint(x[:, 0])
     ix = rhale.interactions(lambda z: z[:, 0], x, pairs="all", cells=8)
-    for pair in ix:
+    for pair in ix.values():
         sides = [
             axis.locate(x[:, int(name[1])]).cell
             for axis, name in zip(pair.axes, pair.names, strict=True)

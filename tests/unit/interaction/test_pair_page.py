@@ -107,7 +107,7 @@ def test_every_output_has_its_own_ranking():
 
 def test_shares_of_pairs_are_told_together():
     ix = with_levels()
-    together = 100 * sum(pair.share for pair in ix)
+    together = 100 * sum(pair.share for pair in ix.values())
     told = dict(make_pair_page(ix).facts)["Sum of the shares of these pairs"]
     assert float(told.split()[0]) == pytest.approx(together, rel=1e-2)
 

@@ -62,7 +62,7 @@ def test_what_is_stored_comes_back(name, request):
     expected = request.getfixturevalue(name)
     again = restore_result(content_of(expected), "it")
     assert again == expected
-    assert [type(pair) for pair in again] == [type(pair) for pair in expected]
+    assert [type(pair) for pair in again.values()] == [type(pair) for pair in expected.values()]
     assert str(again) == str(expected)
 
 

@@ -87,8 +87,8 @@ def test_pairs_are_in_it_or_not(some, two):
 
 def test_it_has_a_length_and_is_iterated_over(two):
     assert len(two) == 6
-    assert [pair.output for pair in two] == ["low", "high"] * 3
-    assert all(isinstance(pair, PairEffect) for pair in two)
+    assert [pair.output for pair in two.values()] == ["low", "high"] * 3
+    assert all(isinstance(pair, PairEffect) for pair in two.values())
 
 
 def test_pairs_are_ranked_by_strength(ix, two):
@@ -101,7 +101,9 @@ def test_pairs_are_ranked_by_strength(ix, two):
 
 def test_pairs_of_unknown_strength_come_last(ix):
     strengths = [0.0, np.nan, 2.0]
-    pairs = tuple(PairIndex(p.names, "y", "h", s, 1.0) for p, s in zip(ix, strengths, strict=True))
+    pairs = tuple(
+        PairIndex(p.names, "y", "h", s, 1.0) for p, s in zip(ix.values(), strengths, strict=True)
+    )
     found = [pair.strength for pair in replace(ix, pairs=pairs).ranked()]
     np.testing.assert_array_equal(found, [2.0, 0.0, np.nan])
 
@@ -186,7 +188,7 @@ def test_a_frame_of_another_kind(ix, backend):
 
 def test_a_frame_of_cells(ix):
     frame = ix.cells_to_frame()
-    assert len(frame) == sum(pair.n_cells for pair in ix)
+    assert len(frame) == sum(pair.n_cells for pair in ix.values())
     assert frame.groupby(["first", "second"])["count"].sum().tolist() == [90] * 3
 
 

@@ -44,7 +44,7 @@ def test_what_is_saved_comes_back(ix, tmp_path):
     ix.save(tmp_path / "ix.json")
     again = rhale.load(tmp_path / "ix.json")
     assert again == ix
-    assert {type(pair) for pair in again} == {PairProfile}
+    assert {type(pair) for pair in again.values()} == {PairProfile}
     assert again["a", "s", "y0"].strength == ix["a", "s", "y0"].strength
 
 

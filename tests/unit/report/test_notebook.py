@@ -81,7 +81,7 @@ def test_page_and_table_need_no_matplotlib(tmp_path):
 
 
 def test_one_effect_shows_its_curve_numbers_and_sentences(fx):
-    for effect in fx:
+    for effect in fx.values():
         html = effect._repr_html_()
         pictures = [attrs for tag, attrs in tags(html) if tag == "svg" and "role" in attrs]
         assert len(pictures) == 1
@@ -101,8 +101,8 @@ def test_one_effect_is_named_for_people_and_its_notes_are_folded():
 
 
 def test_hostile_names_make_no_element_in_one_effect(fx, nasty):
-    usual = {tag for effect in fx for tag, _ in tags(effect._repr_html_())}
-    for effect in nasty:
+    usual = {tag for effect in fx.values() for tag, _ in tags(effect._repr_html_())}
+    for effect in nasty.values():
         assert {tag for tag, _ in tags(effect._repr_html_())} <= usual | {"circle", "rect", "text"}
         effect._repr_html_().encode()
 

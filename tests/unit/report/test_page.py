@@ -186,7 +186,7 @@ def test_rows_of_the_largest_effects_may_be_drawn(fx, monkeypatch):
     monkeypatch.setattr("rhale.report.effects.MOST_WITH_ROWS", 1)
     page = make_page(fx.effects, fx.provenance)
     kept = [part for one in page.sections[0].features for part in one.parts if part.shape.row_lines]
-    assert [part.size for part in kept] == [max(effect.importance for effect in fx)]
+    assert [part.size for part in kept] == [max(effect.importance for effect in fx.values())]
     alone = rhale.effect([0.0, 1.0, 2.0], [1.0, 2.0, 3.0])
     assert not make_page([alone], {}).sections[0].has_row_lines
 

@@ -78,7 +78,7 @@ def test_links_lead_to_parts_that_are_there(html):
 def test_the_table_needs_no_script_and_has_the_numbers_of_the_refits(html):
     rx = straight(own=True)
     body = html.split('class="ranking"')[1].split("</tbody>")[0]
-    for effect in rx:
+    for effect in rx.values():
         low, high = effect.importance_ci()
         assert f"{effect.importance:.3f} [{low:.3f},\u00a0{high:.3f}]" in body
     assert body.count(">yes</td>") == 1

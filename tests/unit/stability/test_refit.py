@@ -73,7 +73,7 @@ def rise(effect):
 
 def rises(rx):
     """Rise of every effect over one unit, in every training."""
-    found = [[rise(effect) for effect in fx] for fx in rx.explanations]
+    found = [[rise(effect) for effect in fx.values()] for fx in rx.explanations]
     return np.array(found)
 
 
@@ -200,9 +200,10 @@ def test_copies_of_one_model_have_the_bins_of_the_one():
     alone = rhale.explain(wavy, x, partners=False)
     assert alone["x0"].edges.size > 4
     for fx in rx.explanations:
-        assert [np.array_equal(a.edges, b.edges) for a, b in zip(fx, alone, strict=True)] == [
-            True
-        ] * 3
+        assert [
+            np.array_equal(a.edges, b.edges)
+            for a, b in zip(fx.values(), alone.values(), strict=True)
+        ] == [True] * 3
         assert rise(fx["x0"]) == pytest.approx(rise(alone["x0"]))
 
 

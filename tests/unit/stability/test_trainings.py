@@ -50,7 +50,7 @@ def make_frame(n_rows=N_ROWS):
 
 def test_one_effect_for_every_feature(lines):
     assert (lines.features, len(lines), lines.n_trainings) == (("x0", "x1"), 2, N_MODELS)
-    assert [effect.name for effect in lines] == ["x0", "x1"]
+    assert [effect.name for effect in lines.values()] == ["x0", "x1"]
     assert "x0" in lines
     assert "x9" not in lines
     assert lines[0] is lines["x0"]

@@ -93,7 +93,7 @@ def interpolate_empty_bins(effect: Any) -> Any:
     if not isinstance(effect, Effect) or effect.measured.all():
         return effect
     known, middle = effect.measured, middles(effect.edges)
-    fits = replace(effect.bins, level=np.where(known, effect.bins.level, 0.0))
+    fits = replace(effect._bin_fits, level=np.where(known, effect._bin_fits.level, 0.0))  # noqa: SLF001
     return replace(
         effect,
         level=bridge_levels(fits, known),

@@ -74,7 +74,7 @@ def same(a, b):
         _dated(fx, like) for fx, like in zip(b.explanations, a.explanations, strict=True)
     )
     assert (a.overlap, a.pairs, a.failures) == (b.overlap, b.pairs, b.failures)
-    for own, other in zip(a, b, strict=True):
+    for own, other in zip(a.values(), b.values(), strict=True):
         assert own.gram.tobytes() == other.gram.tobytes()
     return True
 

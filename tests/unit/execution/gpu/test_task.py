@@ -293,7 +293,7 @@ def test_a_device_is_for_torch_and_jax():
 def test_a_device_by_name_gives_the_same_effects():
     x, module = table(), Module(smooth)
     found, expected = rhale.explain(module, x, device="cpu"), rhale.explain(module, x)
-    assert list(found) == list(expected)
+    assert list(found.values()) == list(expected.values())
 
 
 def test_the_users_module_stays_where_it_is():
@@ -307,7 +307,9 @@ def test_a_jax_function_goes_to_a_device_by_name():
     jax = pytest.importorskip("jax")
     x, function = table(600), jax.jit(lambda rows: rows[:, 0] * rows[:, 1])
     found = rhale.explain(function, x, device="cpu")
-    assert list(found) == list(rhale.explain(function, x, device=jax.devices("cpu")[0]))
+    assert list(found.values()) == list(
+        rhale.explain(function, x, device=jax.devices("cpu")[0]).values()
+    )
     for wrong in ("cpu:99", "abacus", "cpu:x"):
         with pytest.raises(BadSettingError, match=f"'{wrong}' was requested, but JAX finds"):
             rhale.explain(function, x, device=wrong)
@@ -357,7 +359,7 @@ def test_a_whole_run_on_the_device_gives_the_same_effects(monkeypatch, flip):
     expected = rhale.explain(module, x, weights=weights)
     monkeypatch.setattr(placing, "cuda_of", lambda adapter: getattr(adapter, "device", None))
     found = rhale.explain(module, x, weights=weights)
-    for ours, theirs in zip(found, expected, strict=True):
+    for ours, theirs in zip(found.values(), expected.values(), strict=True):
         np.testing.assert_array_equal(ours.edges, theirs.edges)
         np.testing.assert_allclose(ours.mean, theirs.mean, rtol=1e-10)
         np.testing.assert_allclose(ours.std, theirs.std, rtol=1e-9, atol=1e-14)
@@ -375,7 +377,9 @@ def test_steps_secants_and_profiles_of_rows_on_a_device_go_the_general_way(monke
     ]
     monkeypatch.setattr(placing, "cuda_of", lambda adapter: getattr(adapter, "device", None))
     for how, one in zip(({}, {"local": "secant"}, {"method": "pdp"}), expected, strict=True):
-        for ours, theirs in zip(rhale.explain(module, x, **how), one, strict=True):
+        for ours, theirs in zip(
+            rhale.explain(module, x, **how).values(), one.values(), strict=True
+        ):
             np.testing.assert_allclose(ours.mean, theirs.mean, rtol=1e-10, atol=1e-14)
 
 

@@ -89,4 +89,4 @@ def test_xgboost_with_truth_values_is_walked():
     model = xgboost.XGBRegressor(n_estimators=5).fit(rows, x[:, 0] + rows["b"])
     fx = rhale.explain(model, rows)
     assert fx.provenance["answers_walked"] > 0
-    assert not [note for effect in fx for note in effect.notes if note.kind == "black box"]
+    assert not [note for effect in fx.values() for note in effect.notes if note.kind == "black box"]
