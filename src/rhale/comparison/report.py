@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from rhale.comparison.charts import (
@@ -26,8 +26,8 @@ from rhale.effects.alignment import can_be_named
 from rhale.effects.difference import CurveDifference
 from rhale.effects.result import find_result_axis_kind, reach
 from rhale.output import colours
-from rhale.output.columns import insert_after, words
-from rhale.output.number_format import UNKNOWN_DASH
+from rhale.output.columns import Header, insert_after, lay_out_further, words
+from rhale.output.number_format import UNKNOWN_DASH, write_share
 from rhale.report.notebook import write_curve_svg
 from rhale.report.numbers import MAX_CHART_LEVEL_LETTERS, Shape, write_sparkline_path
 from rhale.report.page import (
@@ -161,6 +161,10 @@ def tell_rows(found: CurveDifference, name: str) -> str:
 
 
 MAX_COMPARED_NAME_LETTERS = 60
+DRAWN_COMPARISON_COLUMNS = (
+    *("feature", "output", "compared", "size", "share", "p_value", "differs", "largest", "at"),
+    *("importance_with", "importance", "rows_apart"),
+)
 
 
 @dataclass(frozen=True)
@@ -180,6 +184,7 @@ class CompareRow:
     rows: str
     moved: bool
     sparkline: str
+    further: tuple[str, ...] = ()  # cells that have no field of their own
 
 
 @dataclass(frozen=True)
@@ -206,6 +211,7 @@ class CompareOutput:
     parts: tuple[ComparePart, ...]
     key: str = ""
     place: int = 0  # among the outputs of a page of effects
+    further: tuple[Header, ...] = ()  # columns that the template does not name
 
 
 @dataclass(frozen=True)
@@ -290,12 +296,19 @@ def make_compare_output(table: Comparison, output: str) -> CompareOutput:
     lines = list_lines(ranked)
     size = max((one.size for one in ranked if one.size > 0), default=0.0)
     largest = size, max((line.largest for line in lines), default=0.0)
+    further, cells = lay_out_further(lines, COMPARISON_COLUMNS, DRAWN_COMPARISON_COLUMNS)
+    texts = iter(cells)
+    parts = [make_compare_part(one, largest) for one in ranked]
     return CompareOutput(
         clean(table.captions.output(output)),
         tell_overall(ranked, table.level),
-        tuple(make_compare_part(one, largest) for one in ranked),
+        tuple(
+            replace(p, rows=tuple(replace(row, further=next(texts)) for row in p.rows))
+            for p in parts
+        ),
         key=output,
         place=table.outputs.index(output),
+        further=further,
     )
 
 
@@ -320,7 +333,7 @@ def make_row(
         k=min(k, MOST_DRAWN - 1),
         size=plus_minus(found.size, found.size_error) if known else UNKNOWN_DASH,
         length=100 * found.size / longest if known and longest > 0 else 0.0,
-        share=f"{100 * found.share:.0f} %" if known else UNKNOWN_DASH,
+        share=write_share(found.share) if known else UNKNOWN_DASH,
         p=chance_in_words(found.p_value),
         differs=write_difference_verdict(found) or UNKNOWN_DASH,
         largest=signed(found.peak.difference) if known else UNKNOWN_DASH,

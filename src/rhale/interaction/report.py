@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -38,7 +38,7 @@ from rhale.interaction.pair_profile import (
 )
 from rhale.interaction.table import PAIR_COLUMNS, PairRow, captioned
 from rhale.output import colours
-from rhale.output.columns import MAX_NOTE_LETTERS, insert_after, words
+from rhale.output.columns import MAX_NOTE_LETTERS, Header, insert_after, lay_out_further, words
 from rhale.output.number_format import UNKNOWN_DASH
 from rhale.regions.report import SEARCHED_INTERVAL_ERROR_RATE, farthest_apart
 from rhale.report.notebook import (
@@ -298,6 +298,9 @@ NUMBERED = 12  # features of a matrix: with more, cells have no room for numbers
 N_SHADES = 10
 
 
+DRAWN_PAIR_COLUMNS = ("pair", "output", "strength", "share", "h2", "notes")
+
+
 @dataclass(frozen=True)
 class RankedPair:
     """One row of the ranking: numbers are None where they are not known.
@@ -313,6 +316,7 @@ class RankedPair:
     part: int | None
     notes: tuple[int, ...]
     can_be_ranked: bool = True
+    further: tuple[str, ...] = ()  # cells that have no field of their own
 
     def strength_in_words(self, largest: float) -> str:
         """Strength of the pair and its error, aligned with the largest."""
@@ -379,6 +383,7 @@ class OutputPart:
     largest: float
     matrix: Matrix
     pairs: tuple[PairPart, ...]
+    further: tuple[Header, ...] = ()  # columns that the template does not name
 
 
 @dataclass(frozen=True)
@@ -456,9 +461,18 @@ def make_pair_output(table: Interactions, output: str, *, brief: bool) -> Output
     drawn = {pair.names: part for part, pair in enumerate(shown)}
     n_notes = len(table.notes)
     interacting = [pair for pair in ranked if drop_size_rounding(pair.strength, scale)]
+    listed_pairs = (interacting or ranked[:most_pairs])[:most_rows]
+    further, cells = lay_out_further(
+        [PairRow(pair) for pair in listed_pairs], PAIR_COLUMNS, DRAWN_PAIR_COLUMNS
+    )
     rows = tuple(
-        rank(pair, scale, drawn.get(pair.names), [n_notes + texts.index(n) for n in pair.notes])
-        for pair in (interacting or ranked[:most_pairs])[:most_rows]
+        replace(
+            rank(
+                pair, scale, drawn.get(pair.names), [n_notes + texts.index(n) for n in pair.notes]
+            ),
+            further=own,
+        )
+        for pair, own in zip(listed_pairs, cells, strict=True)
     )
     return OutputPart(
         name=clean(table.captions.output(output)),
@@ -470,6 +484,7 @@ def make_pair_output(table: Interactions, output: str, *, brief: bool) -> Output
         largest=max((row.strength or 0.0 for row in rows), default=0.0),
         matrix=make_matrix(table, output, drawn),
         pairs=tuple(make_pair_part(pair, rows[i], len(ranked)) for i, pair in enumerate(shown)),
+        further=further,
     )
 
 

@@ -12,7 +12,7 @@ A column that is added to the list of its kind of rows is in all of these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, NamedTuple
@@ -230,6 +230,21 @@ def lay_out(rows: Sequence[Any], columns: Sequence[Column], more: str = "") -> L
     """The table that people read, of the columns that have a header and something to show."""
     shown = tuple(c for c in columns if c.header is not None and c.shown(rows))
     return LaidOut(shown, tuple(rows), more)
+
+
+def lay_out_further(
+    rows: Sequence[Any], columns: Sequence[Column], drawn: Collection[str]
+) -> tuple[tuple[Header, ...], list[tuple[str, ...]]]:
+    """Headers and texts of the columns that a page does not draw in a way of its own.
+
+    `drawn` are those that it does, by their keys, or by their headers where they have none. A column
+    that is new in the list of its kind of rows appears on the page by itself.
+    """
+    table = lay_out(
+        rows, [column for column in columns if (column.key or column.header) not in drawn]
+    )
+    texts = [tuple(cell.text for cell in row) for row in table.cells]
+    return tuple(table.headers), texts
 
 
 @dataclass(frozen=True)

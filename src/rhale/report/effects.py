@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
-from rhale.effects.listing import count_some, differs_by
+from rhale.effects.listing import EFFECT_COLUMNS, EffectRow, count_some, differs_by
 from rhale.effects.result import Result, is_constant, reach
 from rhale.effects.support import find_shown_part
 from rhale.errors import BadSettingError
+from rhale.output.columns import Header, lay_out_further
 from rhale.output.labels import Captions
 from rhale.output.number_format import write_share
 from rhale.regions.report import RegionPart, regions_of
@@ -67,6 +68,10 @@ if TYPE_CHECKING:
     from rhale.stability.result import Refits
 
 MOST_WITH_ROWS = 40  # effects, the largest ones, whose rows may be drawn: a page stays small
+DRAWN_EFFECT_COLUMNS = (
+    *("feature", "output", "kind", "importance", "typical_spread", "bins", "differs_by"),
+    *("missing_mean", "notes"),  # which stand below the chart
+)
 MAX_PARTNERS_IN_TEXT, MAX_PARTNER_LETTERS = 3, 40
 
 
@@ -96,6 +101,7 @@ class EffectPart:
     differs: str = ""  # which features make rows differ, in a few words; nothing where unknown.
     regions: RegionPart | None = None  # of the effect; None where they were not requested
     choice: tuple[OtherBins, ...] = ()  # other bins that a reader may choose; none where bins stay
+    further: tuple[str, ...] = ()  # cells of the ranking that have no field of their own
     partners: str = ""  # which features account for the spread, where no regions tell it
 
     def size_in_words(self, largest: float) -> str:
@@ -116,7 +122,7 @@ class EffectPart:
         shape.pop("titles", None)  # which all parts share
         if not self.shape.bins.mean:
             del shape["bins"]
-        left += tuple(name for name in ("partners", "choice") if not part[name])
+        left += tuple(name for name in ("partners", "choice", "further") if not part[name])
         left += ("differs", "regions") if self.regions is None else ()
         return {name: value for name, value in part.items() if name not in left} | {"shape": shape}
 
@@ -135,7 +141,8 @@ class FeaturePart:
     @property
     def table_title(self) -> str:
         """Name of the table below the chart."""
-        if self.parts[0].shape.sorted:
+        shape = self.parts[0].shape
+        if shape.sorted or (self.counted == "levels" and not shape.bins.mean):
             return "Table of levels"
         words = {"bins": "Table of bins", "levels": "Table of steps"}
         return words.get(self.counted, "Table of points")
@@ -163,6 +170,7 @@ class EffectsSection(Section):
     features: tuple[FeaturePart, ...]
     notes: tuple[str, ...]  # texts that parts name by their places
     is_profile: bool  # whether curves show predictions
+    further: tuple[Header, ...] = ()  # columns of the ranking that the template does not name
 
     @property
     def parts(self) -> list[EffectPart]:
@@ -261,15 +269,19 @@ def make_page(
     by_size = sorted(effects, key=lambda effect: -np.nan_to_num(effect.importance))
     drawn = {(effect.name, effect.output) for effect in by_size[:MOST_WITH_ROWS]}
     choices = map(collect_other_bins, effects, zip(*others, strict=True)) if others else None
+    further, cells = lay_out_further(
+        [EffectRow(e, largest[e.output]) for e in effects], EFFECT_COLUMNS, DRAWN_EFFECT_COLUMNS
+    )
     found = [
         replace(
             make_effect_part(e, texts, largest[e.output], rows=(e.name, e.output) in drawn),
             choice=next(choices) if choices else (),
+            further=cells[i],
             partners=""
             if e.regions is not None or (e.name, e.output) not in (partners or {})
             else tell_partners((partners or {})[e.name, e.output], e.captions),
         )
-        for e in effects
+        for i, e in enumerate(effects)
     ]
     # The usual title says what the page is about, in words that need no model's name.
     first, n_features = groups[0][0], len(groups)
@@ -287,6 +299,7 @@ def make_page(
         ),
         notes=tuple(map(clean, texts)),
         is_profile=all(effect.quantity == "prediction" for effect in effects),
+        further=further,
     )
     return Page(
         title=clean(title or f"How {who} {'move' if n_features > 1 else 'moves'} {what}"),

@@ -149,14 +149,14 @@ def shape_of(result: Result, *, sampled: bool = False) -> Shape:
         else ()
     )
     by_effect = form == "levels" and has_free_order(result)
+    # the one step between two levels says the same again, and an order may mean nothing
+    has_steps = form != "levels" or not (by_effect or len(result.labels) == 2)
     return Shape(
         form,
         **vars(make_chart_line(result, path, kept, part)),
         dots=bool(result.labels),
         unit=axis_unit(result),
-        bins=Bins()
-        if by_effect
-        else make_chart_bins(result, part),  # steps of an order that means nothing
+        bins=make_chart_bins(result, part) if has_steps else Bins(),
         limits=limits,
         rows=rows,
         labels=labels if form == "levels" else (),

@@ -11,7 +11,7 @@ import numpy as np
 
 from rhale.effects.result import is_constant
 from rhale.output import colours
-from rhale.output.columns import MAX_NOTE_LETTERS, insert_after, words
+from rhale.output.columns import MAX_NOTE_LETTERS, Header, insert_after, lay_out_further, words
 from rhale.output.number_format import UNKNOWN_DASH
 from rhale.report.notebook import (
     NOTEBOOK_BAR_WIDTH,
@@ -194,6 +194,12 @@ LONGEST_SCHEME = 60
 HIDDEN = ("moved limits",)  # notes: every training has them, since all have the same bins
 
 
+DRAWN_REFIT_COLUMNS = (
+    *("feature", "output", "importance", "replicated", "p_value", "comes_back"),
+    *("differs by (retrained models)", "correlated_with"),
+)
+
+
 @dataclass(frozen=True)
 class RefitRow:
     """One row of a table of what would come back; numbers are None where they are not known.
@@ -213,6 +219,7 @@ class RefitRow:
     correlated: str = ""
     sparkline: str = ""
     notes: tuple[int, ...] = ()
+    further: tuple[str, ...] = ()  # cells that have no field of their own
 
     def size_in_words(self, largest: float) -> str:
         """Importance or strength, and the interval of its mean over retrainings."""
@@ -253,6 +260,7 @@ class RefitOutput:
     pairs: tuple[RefitRow, ...]
     n_left: int
     largest_pair: float
+    further: tuple[Header, ...] = ()  # columns that the template does not name
 
 
 @dataclass(frozen=True)
@@ -341,7 +349,16 @@ def make_refit_output(
     texts = [note.text for note in notes]
     ranked = table.ranked(output)
     scale = max((effect.importance for effect in ranked), default=0.0)
-    parts = tuple(make_refit_part(effect, alike[effect.name], scale, texts) for effect in ranked)
+    further, cells = lay_out_further(
+        [RefitLine(effect, alike[effect.name]) for effect in ranked],
+        REFIT_COLUMNS,
+        DRAWN_REFIT_COLUMNS,
+    )
+    made = [make_refit_part(effect, alike[effect.name], scale, texts) for effect in ranked]
+    parts = tuple(
+        replace(part, row=replace(part.row, further=own))
+        for part, own in zip(made, cells, strict=True)
+    )
     pairs = rank_pairs([pair for pair in table.pairs if pair.output == output])
     strongest = max((pair.strength for pair in pairs), default=0.0)
     rows = tuple(pair_row(pair, strongest) for pair in pairs[:MAX_REFIT_PAIR_ROWS])
@@ -355,6 +372,7 @@ def make_refit_output(
         pairs=rows,
         n_left=len(pairs) - len(rows),
         largest_pair=end_of_bars(rows),
+        further=further,
     )
 
 

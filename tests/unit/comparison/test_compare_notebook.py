@@ -30,7 +30,7 @@ def test_a_difference_that_is_not_significant_is_drawn_in_grey_and_not_as_a_flat
         for s, frame in zip((1.0, 1.02), frames, strict=True)
     )
     cx = rhale.compare(one, two)
-    alike = [c for c in cx if not c.differs and c.against().peak.difference]
+    alike = [c for c in cx.values() if not c.differs and c.against().peak.difference]
     assert alike
     paths = re.findall(rf'd="([^"]*)" fill="none" stroke="{ROW_COUNT_COLOUR}"', cx._repr_html_())
     assert len(paths) == len(alike)

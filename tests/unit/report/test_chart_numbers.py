@@ -76,8 +76,14 @@ def test_categories_stand_at_whole_numbers_with_whole_steps(make_levels):
 
 
 def test_few_numbers_are_named_and_their_steps_are_whole(make_levels):
+    shape = shape_of(make_levels(["0", "10", "20"], [5.0, 1.0], edges=[0.0, 10.0, 20.0]))
+    assert (shape.form, shape.labels, shape.bins.mean) == ("levels", ("0", "10", "20"), (5, 1))
+
+
+def test_the_one_step_between_two_levels_has_no_panel(make_levels):
+    """It would say the same number again."""
     shape = shape_of(make_levels(["0", "10"], [5.0], edges=[0.0, 10.0]))
-    assert (shape.form, shape.labels, shape.bins.mean) == ("levels", ("0", "10"), (5,))
+    assert (shape.form, shape.y, shape.bins.mean) == ("levels", (-2.5, 2.5), ())
 
 
 def test_more_numbers_have_an_axis(make_levels):

@@ -709,7 +709,7 @@ def test_a_model_that_fails_or_is_none_is_named(rows):
 
     with pytest.raises(ModelFailedError, match=r"^model 2: the model failed .* OSError: no"):
         rhale.refits([lambda z: z[:, 0], fail], rows, scheme="independent")
-    with pytest.raises(UnknownModelError, match=r"^model 2: int is no model"):
+    with pytest.raises(UnknownModelError, match=r"^model 2: int is not a model"):
         rhale.refits([lambda z: z[:, 0], 3], rows, scheme="independent")
 
 

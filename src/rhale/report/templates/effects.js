@@ -56,6 +56,7 @@ function fillRanking() {
     const [bins, differs] = [".bins", ".differs"].map((name) => find(name, line));
     if (bins) bins.textContent = part.n_bins;
     if (differs) differs.textContent = part.differs ?? "";
+    line.querySelectorAll(".further").forEach((cell, i) => { cell.textContent = part.further[i]; });
   }
 }
 
