@@ -3,7 +3,9 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import AdaBoostRegressor, HistGradientBoostingRegressor
+from sklearn.ensemble import HistGradientBoostingRegressor, VotingRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 import rhale
 from rhale.cli.child import rehearse
@@ -69,10 +71,11 @@ def test_the_reason_why_trees_are_not_walked_is_told_and_nothing_else():
     pytest.importorskip("treelite")
     pytest.importorskip("numba")
     rows = np.where(X > 2, np.nan, X)  # which every effect has a note about
-    model = AdaBoostRegressor(HistGradientBoostingRegressor(max_iter=2), n_estimators=2)
+    piped = make_pipeline(FunctionTransformer(), HistGradientBoostingRegressor(max_iter=2))
+    model = VotingRegressor([("a", piped)])
     told = rehearse(model.fit(rows, X[:, 0]), rows, n_rows=500)
     assert [note.kind for note in told.notes] == ["black box"]
-    assert "parts of AdaBoostRegressor" in told.notes[0]
+    assert "parts of VotingRegressor" in told.notes[0]
 
 
 @pytest.mark.parametrize(
