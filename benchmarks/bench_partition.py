@@ -14,8 +14,7 @@ from rhale.effects.binning.adaptive import MeanSearch
 from rhale.effects.binning.axis import BatchedCells, FeatureAxis
 from rhale.effects.binning.cells import Grid, uniform_edges
 from rhale.effects.binning.moments import measure_moments
-from rhale.effects.binning.noise import local_noise
-from rhale.effects.binning.pure_error import NonEmptyCells
+from rhale.effects.binning.noise import NonEmptyCells, local_noise
 from rhale.stats import jit
 
 DISCOUNT = 0.3

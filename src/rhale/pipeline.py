@@ -51,7 +51,7 @@ from rhale.models.conversions import ConvertedModel, convert
 from rhale.models.wrap import read_model, unbind
 from rhale.naming import list_asked
 from rhale.output.labels import CAPTIONS_KEY
-from rhale.output.note import Note
+from rhale.output.text import Note
 from rhale.regions.estimate import RegionSearchPlan, plan_partners, read_search_rows, search_regions
 from rhale.regions.groups import recall_regions
 from rhale.regions.partners import PartnerMatrix

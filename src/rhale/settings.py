@@ -10,8 +10,7 @@ import numpy as np
 
 from rhale.effects.binning.adaptive import Adaptive
 from rhale.effects.binning.choose import PARTITIONS
-from rhale.effects.binning.fixed import Edges, Fixed, Quantile
-from rhale.effects.binning.partition import Partition, require_count
+from rhale.effects.binning.partition import Edges, Fixed, Partition, Quantile, require_count
 from rhale.errors import BadSettingError, warn_caller
 from rhale.interaction.settings import PairSettings
 from rhale.naming import find, find_feature, list_asked, read_word

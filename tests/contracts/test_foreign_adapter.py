@@ -11,7 +11,7 @@ from sklearn.tree import DecisionTreeRegressor
 import rhale
 from rhale.errors import BadSettingError, NotDifferentiableError, UnknownModelError
 from rhale.models import Adapter, wrap
-from rhale.output.note import Note
+from rhale.output.text import Note
 
 X = np.random.default_rng(0).uniform(-1, 1, size=(200, 2))
 

@@ -12,8 +12,8 @@ import pytest
 import rhale
 from rhale.effects.binning.cells import Cells, Grid
 from rhale.effects.binning.fit import bin_cells
-from rhale.effects.binning.fixed import Fixed
 from rhale.effects.binning.moments import measure_moments
+from rhale.effects.binning.partition import Fixed
 from rhale.effects.local.choose import Choice
 from rhale.effects.local.gradient import Gradient
 from rhale.effects.local.measure import ChunkResult, Conclusion, Questions

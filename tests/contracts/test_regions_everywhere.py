@@ -14,7 +14,7 @@ from tests.contracts.engine_cases import assert_same
 import rhale
 from rhale.errors import CheckpointError
 from rhale.regions.groups import Grouped
-from rhale.stats.records import same_fields
+from rhale.stats.arrays import same_fields
 
 N = 500
 RNG = np.random.default_rng(31)

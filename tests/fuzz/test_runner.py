@@ -15,8 +15,11 @@ from tests.fuzz.readers import READERS
 from tests.fuzz.runner import run_cases
 from tests.fuzz.stand_ins import MISBEHAVIOUR
 
-from rhale.execution.checkpoint.bytes import encode_checkpoint_value
-from rhale.execution.checkpoint.folder import CHECKPOINT_MAGIC, DIGEST_BYTES
+from rhale.execution.checkpoint.folder import (
+    CHECKPOINT_MAGIC,
+    DIGEST_BYTES,
+    encode_checkpoint_value,
+)
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits and forks are Linux's")
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from rhale.data.array import ArrayTable
-from rhale.execution.checkpoint.bytes import decode_checkpoint_value, encode_checkpoint_value
+from rhale.execution.checkpoint.folder import decode_checkpoint_value, encode_checkpoint_value
 from rhale.features.survey import Census, SurveyTask
 
 NUMPY_TYPES = st.one_of(

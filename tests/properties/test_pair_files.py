@@ -22,7 +22,7 @@ from tests.properties.damage import HUGE, VALUES, damaged
 import rhale
 from rhale.errors import BadFileError, BadSettingError
 from rhale.interaction.pair_effect import PairIndex
-from rhale.output.note import Note
+from rhale.output.text import Note
 
 CITY = {"city": ("Rome", "<b>", "\ud800")}
 NAMES = ["größe", "a\nb", "city"]

@@ -9,7 +9,7 @@ from tests.properties.strategies import generators
 
 import rhale
 from rhale.effects.binning.axis import FeatureAxis
-from rhale.effects.binning.point_masses import find_point_masses
+from rhale.effects.binning.gaps import find_point_masses
 
 few = settings(max_examples=10)
 PLACES = {"first": 0.0, "inside": 2.5, "last": 5.0}

@@ -32,7 +32,7 @@ from rhale.effects.explanation import restore_explanation
 from rhale.errors import BadFileError, MissingExtraError, RhaleError
 from rhale.interaction.result import Interactions
 from rhale.models.files.sandbox import TERMINAL_CONTROL_CHARACTERS
-from rhale.output.note import Note
+from rhale.output.text import Note
 from rhale.stability.result import Refits
 from rhale.stability.result import load as load_any
 from rhale.stability.result import restore_result as unpacked_any

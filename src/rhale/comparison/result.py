@@ -23,8 +23,8 @@ from rhale.naming import find, find_feature, near_names
 from rhale.output.columns import Listing
 from rhale.output.frame import as_frame
 from rhale.output.labels import Captions
-from rhale.output.note import Note
 from rhale.output.picture_options import ComparisonOptions, with_options
+from rhale.output.text import Note
 
 Zero = str | int | Mapping[str, Any] | None
 MIN_COMPARED_EXPLANATIONS = 2

@@ -27,10 +27,8 @@ from rhale.output.columns import (
     words,
 )
 from rhale.output.frame import stack_columns
-from rhale.output.note import Note
-from rhale.output.number_format import write_digits, write_share, write_with_error
-from rhale.output.text import SIGN, name_few, shorten_name
-from rhale.output.times import write_short
+from rhale.output.number_format import write_digits, write_share, write_short, write_with_error
+from rhale.output.text import SIGN, Note, name_few, shorten_name
 from rhale.stats.arrays import FloatArray
 
 if TYPE_CHECKING:

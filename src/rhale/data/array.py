@@ -22,8 +22,7 @@ from rhale.data.table import (
     numbers_at,
     numbers_between,
 )
-from rhale.stats.arrays import FloatArray, IntArray, lay_columns
-from rhale.stats.records import as_frozen, crosses_processes
+from rhale.stats.arrays import FloatArray, IntArray, as_frozen, crosses_processes, lay_columns
 
 
 @crosses_processes

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rhale.errors import BadTableError
-from rhale.output.times import MICROSECONDS_PER_DAY, AxisKind, in_seconds
+from rhale.output.number_format import MICROSECONDS_PER_DAY, AxisKind, in_seconds
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 
 Series = nw.Series[Any]

@@ -42,9 +42,8 @@ from rhale.data.table import (
     numbers_between,
 )
 from rhale.errors import BadTableError
-from rhale.output.times import as_axis_kind, format_axis_value
-from rhale.stats.arrays import BoolArray, FloatArray, IntArray
-from rhale.stats.records import crosses_processes
+from rhale.output.number_format import as_axis_kind, format_axis_value
+from rhale.stats.arrays import BoolArray, FloatArray, IntArray, crosses_processes
 
 Frame = nw.DataFrame[Any]
 Values = tuple[FloatArray, BoolArray]  # new ones of a column, and rows that keep their own

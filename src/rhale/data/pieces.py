@@ -18,9 +18,8 @@ import numpy as np
 from rhale.data.array import ArrayChunk, ArrayTable
 from rhale.data.columns import NAME_KINDS, Holds, Labels, column_at, read_column_floats
 from rhale.data.frame import Frame, FrameChunk, FrameTable
-from rhale.data.open import recognise
+from rhale.data.open import check_pieced_weights, find_weights, recognise
 from rhale.data.table import Chunk, ColumnFacts, Engine, Storage, find_columns
-from rhale.data.weights import check_pieced_weights, find_weights
 from rhale.errors import BadSettingError, BadTableError, RhaleError, excerpt
 from rhale.naming import near_names
 from rhale.stats.arrays import IntArray

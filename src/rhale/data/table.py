@@ -12,8 +12,7 @@ import numpy as np
 from rhale.data.columns import Distinct, Holds, Labels
 from rhale.errors import BadSettingError, BadTableError
 from rhale.naming import find_feature, list_asked
-from rhale.stats.arrays import FloatArray, IntArray
-from rhale.stats.records import crosses_processes
+from rhale.stats.arrays import FloatArray, IntArray, crosses_processes
 
 # --- Where the rows of a table are, and what a run may do with them for that reason
 

@@ -9,9 +9,8 @@ from itertools import chain
 import numpy as np
 
 from rhale.effects.binning.moments import check_magnitude
-from rhale.stats.arrays import FloatArray, IntArray
+from rhale.stats.arrays import FloatArray, IntArray, crosses_processes
 from rhale.stats.interpolation import split_place
-from rhale.stats.records import crosses_processes
 
 
 @crosses_processes

@@ -43,22 +43,19 @@ from rhale.effects.result import (
     require_level,
     zero_rounding_of_effect,
 )
-from rhale.effects.smoothing import Drawing
 from rhale.effects.spread import NO_SHOWN_ROWS, RowSpread, ShownRows
-from rhale.effects.staircase import Jump, Staircase, find_jumps
+from rhale.effects.staircase import Drawing, Jump, Staircase, find_jumps
 from rhale.effects.statistics import Heights, summarise_ale_bins, summarise_ale_steps
 from rhale.effects.table import Columns, Missing, add_missing_bin, list_bins, name_places
 from rhale.effects.variance import Estimate, Uncertainty
 from rhale.errors import BadSettingError
 from rhale.output.labels import NO_CAPTIONS, NOT_WRITTEN, Captions
-from rhale.output.note import Note, as_notes
-from rhale.output.number_format import write_number
+from rhale.output.number_format import AxisKind, write_number, write_short
 from rhale.output.storage.values import MAX_AXIS_VALUE, Number, Numbers, stored
-from rhale.output.times import AxisKind, write_short
+from rhale.output.text import Note, as_notes
 from rhale.regions.result import RegionTree
-from rhale.stats.arrays import BoolArray, FloatArray, IntArray
+from rhale.stats.arrays import BoolArray, FloatArray, IntArray, as_frozen
 from rhale.stats.distributions import student_quantile
-from rhale.stats.records import as_frozen
 
 Density = Literal["rows", "bins"]
 Accumulate = Literal["measured", "sum", "quadrature"]

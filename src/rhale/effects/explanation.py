@@ -14,9 +14,8 @@ import numpy as np
 from rhale.effects import listing, store
 from rhale.effects.binning.axis import FeatureAxis
 from rhale.effects.binning.fit import MOVED_LIMITS, ModelCells, Unbinned, bin_all
-from rhale.effects.binning.fixed import Edges, Quantile
 from rhale.effects.binning.moments import Moments
-from rhale.effects.binning.partition import Partition
+from rhale.effects.binning.partition import Edges, Partition, Quantile
 from rhale.effects.contributions import SampledCurves, as_table_like, contribute
 from rhale.effects.curve import Center
 from rhale.effects.effect import Effect
@@ -34,12 +33,11 @@ from rhale.naming import list_asked
 from rhale.output.columns import Listing
 from rhale.output.frame import as_frame
 from rhale.output.labels import Captions, caption, captions_of
-from rhale.output.note import Note, as_notes
 from rhale.output.picture_options import ExplanationOptions, with_options
+from rhale.output.text import Note, as_notes
 from rhale.regions.partners import PartnerMatrix, Partners, partners_of_regions
 from rhale.settings import PROFILES, describe_bins, name_keys, parse_bins_setting, partition_for
-from rhale.stats.arrays import FloatArray
-from rhale.stats.records import as_read_only
+from rhale.stats.arrays import FloatArray, as_read_only
 from rhale.system.files import write_text
 
 if TYPE_CHECKING:

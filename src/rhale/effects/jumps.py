@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 from rhale.effects.binning.axis import FeatureAxis
 from rhale.effects.binning.cells import CellArray
-from rhale.stats.arrays import FloatArray, IntArray
-from rhale.stats.records import crosses_processes
+from rhale.stats.arrays import FloatArray, IntArray, crosses_processes
 from rhale.stats.sampling import KeyArray
 
 N_JUMP_GROUPS = 32  # of rows, by their hashes: differences between them give the uncertainty

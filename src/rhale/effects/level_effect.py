@@ -34,9 +34,9 @@ from rhale.effects.variance import Estimate
 from rhale.errors import BadSettingError
 from rhale.naming import find_level
 from rhale.output.labels import NO_CAPTIONS, NOT_WRITTEN, Captions
-from rhale.output.note import Note, as_notes
+from rhale.output.number_format import ColumnKind
 from rhale.output.storage.values import ANY_TEXT, ArrayDimension, Numbers, Several, stored
-from rhale.output.times import ColumnKind
+from rhale.output.text import Note, as_notes
 from rhale.regions.result import RegionTree
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 from rhale.stats.distributions import student_quantile

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rhale.effects.binning.moments import check_magnitude
-from rhale.stats.arrays import FloatArray, IntArray
-from rhale.stats.records import crosses_processes
+from rhale.stats.arrays import FloatArray, IntArray, crosses_processes
 
 # --- Steps between neighbouring levels: rows of a level moved one level down and one level up
 

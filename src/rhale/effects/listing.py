@@ -37,10 +37,14 @@ from rhale.output.columns import (
 )
 from rhale.output.frame import add_labels, as_frame, stack_columns
 from rhale.output.labels import NO_CAPTIONS, Captions
-from rhale.output.note import short_notes
-from rhale.output.number_format import write_digits, write_number, write_share, write_with_error
-from rhale.output.text import MAX_NAMED_IN_SENTENCE, SIGN, name_few, shorten_name
-from rhale.output.times import format_axis_value
+from rhale.output.number_format import (
+    format_axis_value,
+    write_digits,
+    write_number,
+    write_share,
+    write_with_error,
+)
+from rhale.output.text import MAX_NAMED_IN_SENTENCE, SIGN, name_few, short_notes, shorten_name
 from rhale.regions.result import RegionTree
 from rhale.regions.wording import ALL_ROWS
 

@@ -13,7 +13,7 @@ from narwhals.exceptions import DuplicateError
 
 from rhale.errors import BadSettingError, BadTableError, UnknownFeatureError, excerpt
 from rhale.naming import near_names
-from rhale.output.times import (
+from rhale.output.number_format import (
     MICROSECONDS_PER_DAY,
     AxisKind,
     as_numbers,

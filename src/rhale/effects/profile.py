@@ -35,9 +35,9 @@ from rhale.effects.variance import Estimate
 from rhale.errors import BadSettingError
 from rhale.naming import find_level
 from rhale.output.labels import NO_CAPTIONS, NOT_WRITTEN, Captions
-from rhale.output.note import Note
+from rhale.output.number_format import AxisKind, ColumnKind
 from rhale.output.storage.values import UNIQUE_TEXTS, ArrayDimension, Number, Numbers, stored
-from rhale.output.times import AxisKind, ColumnKind
+from rhale.output.text import Note
 from rhale.stats.arrays import FloatArray
 from rhale.stats.distributions import student_quantile
 from rhale.stats.interpolation import (

@@ -22,13 +22,18 @@ from rhale.errors import BadSettingError
 from rhale.naming import read_word
 from rhale.output.doors import draw_result_lazily, show_result
 from rhale.output.labels import Captions
-from rhale.output.note import Note, as_notes
-from rhale.output.number_format import write_number
+from rhale.output.number_format import (
+    AxisKind,
+    ColumnKind,
+    as_axis_kind,
+    as_numbers,
+    format_axis_value,
+    write_number,
+)
 from rhale.output.picture_options import EffectOptions, with_options
-from rhale.output.times import AxisKind, ColumnKind, as_axis_kind, as_numbers, format_axis_value
+from rhale.output.text import Note, as_notes
 from rhale.regions.result import RegionTree
-from rhale.stats.arrays import BoolArray, FloatArray
-from rhale.stats.records import freeze, same_fields
+from rhale.stats.arrays import BoolArray, FloatArray, freeze, same_fields
 
 Points = Any  # numbers; dates or durations where the feature has them
 Parts = Literal["bins", "levels", "points"]

@@ -12,7 +12,7 @@ from rhale.effects import store
 from rhale.errors import UnknownNameError, UnknownOutputError
 from rhale.naming import find_feature, find_output, near_names
 from rhale.output.labels import Captions, choose_output_names
-from rhale.stats.records import same_fields
+from rhale.stats.arrays import same_fields
 from rhale.system.files import write_text
 
 HeldResult = TypeVar("HeldResult")

@@ -11,8 +11,7 @@ import numpy as np
 from rhale.effects.table import UNDEFINED
 from rhale.errors import BadSettingError
 from rhale.output.number_format import write_number
-from rhale.stats.arrays import FloatArray
-from rhale.stats.records import same_fields
+from rhale.stats.arrays import FloatArray, same_fields
 
 
 class Heights(NamedTuple):

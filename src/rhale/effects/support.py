@@ -10,10 +10,8 @@ import numpy as np
 from rhale.effects.curve import RowPlaces
 from rhale.effects.effect import LocalEffects
 from rhale.effects.result import Result, find_result_axis_kind, is_constant, reach
-from rhale.output.number_format import MINUS_SIGN, write_number
-from rhale.output.times import AxisKind, format_axis_value
-from rhale.stats.arrays import BoolArray, FloatArray, IntArray
-from rhale.stats.records import as_frozen
+from rhale.output.number_format import MINUS_SIGN, AxisKind, format_axis_value, write_number
+from rhale.stats.arrays import BoolArray, FloatArray, IntArray, as_frozen
 
 MIDDLE = (0.05, 0.95)  # of the rows
 SHOWN_QUANTILES = (0.01, 0.99)  # beyond these a picture may end

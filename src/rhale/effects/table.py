@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rhale.output.number_format import AxisKind, as_dates
 from rhale.output.storage.values import MAX_AXIS_VALUE, STANDARD_ERROR_NUMBER, Number, stored
-from rhale.output.times import AxisKind, as_dates
 from rhale.stats.arrays import FloatArray
 
 if TYPE_CHECKING:

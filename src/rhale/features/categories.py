@@ -15,8 +15,14 @@ from rhale.effects.level_effect import name_others
 from rhale.effects.levels import level_distances, order_levels_by_distance
 from rhale.errors import BadSettingError
 from rhale.features.survey import Survey
-from rhale.output.note import Note
-from rhale.output.times import AxisKind, as_axis_kind, as_numbers, format_axis_value, in_full
+from rhale.output.number_format import (
+    AxisKind,
+    as_axis_kind,
+    as_numbers,
+    format_axis_value,
+    in_full,
+)
+from rhale.output.text import Note
 from rhale.stats.arrays import FloatArray, IntArray
 
 

@@ -33,8 +33,14 @@ from rhale.features.survey import (
     check_range,
 )
 from rhale.naming import find_feature, list_asked
-from rhale.output.note import Note
-from rhale.output.times import AxisKind, ColumnKind, as_axis_kind, as_numbers, format_axis_value
+from rhale.output.number_format import (
+    AxisKind,
+    ColumnKind,
+    as_axis_kind,
+    as_numbers,
+    format_axis_value,
+)
+from rhale.output.text import Note
 from rhale.regions.settings import Regions
 from rhale.settings import Settings
 from rhale.stats.arrays import FloatArray

@@ -12,8 +12,8 @@ import numpy as np
 from rhale.data import open_table
 from rhale.data.columns import column_at
 from rhale.data.files.table import names_files
+from rhale.data.open import find_weights
 from rhale.data.table import TableInMemory, find_columns
-from rhale.data.weights import find_weights
 from rhale.errors import BadSettingError, BadTableError, UnknownFeatureError
 from rhale.execution import open_on_engine
 from rhale.features.feature import FirstPass

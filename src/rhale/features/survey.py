@@ -12,8 +12,7 @@ import numpy as np
 from rhale.data.table import NO_FACTS, Chunk, ColumnFacts
 from rhale.effects.binning.axis import FeatureAxis
 from rhale.errors import BadTableError
-from rhale.stats.arrays import BoolArray, FloatArray, IntArray
-from rhale.stats.records import crosses_processes
+from rhale.stats.arrays import BoolArray, FloatArray, IntArray, crosses_processes
 from rhale.stats.sampling import MAX_ROW_HASH, KeyArray, Sample, collect, column_keys, small_keys
 
 MAX_FEATURE_VALUE = 1e150  # squares of feature values must stay finite

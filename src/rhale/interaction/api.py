@@ -10,7 +10,7 @@ from typing import Any, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
-from rhale.effects.binning.fixed import Fixed
+from rhale.effects.binning.partition import Fixed
 from rhale.effects.explanation import Explanation
 from rhale.effects.local.choose import choose_measures
 from rhale.effects.local.queries import BatchedModel
@@ -56,7 +56,7 @@ from rhale.models.files.sandbox import containing
 from rhale.models.margins import gives_probabilities, has_margin
 from rhale.models.wrap import read_model, unbind
 from rhale.naming import answering_unknown, list_asked, read_word
-from rhale.output.note import Note
+from rhale.output.text import Note
 from rhale.pipeline import Run, conclude, describe_run, open_run, sign
 from rhale.settings import Response, Settings, describe_bins
 from rhale.stats.arrays import IntArray

@@ -11,11 +11,7 @@ import numpy as np
 
 from rhale.interaction.moments import PairAxis
 from rhale.interaction.pair_effect import PairSurface
-from rhale.interaction.pair_profile import (
-    PairSection,
-    cut_sections,
-    read_surface_cells,
-)
+from rhale.interaction.pair_profile import PairSection, cut_sections, read_surface_cells
 from rhale.regions.report import RegionPath
 from rhale.report.charts import (
     CURVE_PANEL_HEIGHT,

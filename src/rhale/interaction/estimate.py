@@ -27,11 +27,16 @@ from rhale.interaction.settings import PairSettings
 from rhale.interaction.strength import PairFit, Square, find_squares
 from rhale.models import Predictor
 from rhale.models.questions import PairQuestion
-from rhale.output.note import Note
-from rhale.output.text import MAX_NAMED_IN_SENTENCE
+from rhale.output.text import MAX_NAMED_IN_SENTENCE, Note
 from rhale.stability.table import CORRELATED
-from rhale.stats.arrays import LARGEST_SQUARABLE, FloatArray, IntArray, correlate, rank_values
-from rhale.stats.records import crosses_processes
+from rhale.stats.arrays import (
+    LARGEST_SQUARABLE,
+    FloatArray,
+    IntArray,
+    correlate,
+    crosses_processes,
+    rank_values,
+)
 
 MAX_PAIR_CHUNK_NUMBERS, MIN_PAIR_CHUNK_ROWS = 2**23, 2**9  # differences or slopes; rows at least
 Sums_co = TypeVar("Sums_co", covariant=True)
@@ -267,7 +272,7 @@ class PairChunk:
         n_rows = self.question.sides[0].low.size
         is_worth_it = n_rows * len(self.question.pairs) >= MIN_COMPILED_PAIR_ROWS
         if is_fast or (is_worth_it and find_spec("numba")):
-            from rhale.models.trees.pair_links import measure_pairs
+            from rhale.models.trees.pair_walk import measure_pairs
 
             return measure_pairs(asked, mixed, self.weights)
         return [

@@ -18,9 +18,8 @@ from rhale.effects.local.queries import BatchedModel
 from rhale.features.survey import rows_keys
 from rhale.interaction.pair_effect import PairIndex
 from rhale.models.questions import DependenceQuestion, Dependences, centre, normalise_row_weights
-from rhale.output.note import Note
-from rhale.stats.arrays import FloatArray
-from rhale.stats.records import crosses_processes
+from rhale.output.text import Note
+from rhale.stats.arrays import FloatArray, crosses_processes
 from rhale.stats.sampling import KeyArray
 
 Pair = tuple[int, int]

@@ -16,10 +16,16 @@ from rhale.effects.binning.axis import FeatureAxis
 from rhale.effects.binning.cells import Closed, Grid
 from rhale.effects.binning.moments import check_magnitude
 from rhale.effects.levels import DIRECTION_DOWN
+from rhale.output.number_format import AxisKind
 from rhale.output.storage.values import UNIQUE_TEXTS, ArrayDimension, Numbers, stored
-from rhale.output.times import AxisKind
-from rhale.stats.arrays import BoolArray, FloatArray, IntArray
-from rhale.stats.records import crosses_processes, freeze, same_fields
+from rhale.stats.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    crosses_processes,
+    freeze,
+    same_fields,
+)
 
 
 class CellPositions(NamedTuple):

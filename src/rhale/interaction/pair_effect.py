@@ -16,13 +16,11 @@ from rhale.effects.statistics import Size, Statistics, gather_statistics, read_c
 from rhale.effects.table import UNDEFINED, Columns, name_places
 from rhale.errors import BadSettingError
 from rhale.interaction.moments import PairAxis, PairMoments, average_mixed_differences
-from rhale.interaction.strength import PairFit, Reading, Square
-from rhale.interaction.surface import PairCellWeights
+from rhale.interaction.strength import PairCellWeights, PairFit, Reading, Square
 from rhale.naming import find_level
 from rhale.output.doors import draw_surface_lazily, show_pair
 from rhale.output.labels import NO_CAPTIONS, NOT_WRITTEN, Captions
-from rhale.output.note import as_notes
-from rhale.output.number_format import write_share, write_with_error
+from rhale.output.number_format import ColumnKind, as_numbers, write_share, write_with_error
 from rhale.output.picture_options import PairOptions, with_options
 from rhale.output.storage.values import (
     BOTH_SIDES,
@@ -37,10 +35,8 @@ from rhale.output.storage.values import (
     Text,
     stored,
 )
-from rhale.output.text import shorten_name
-from rhale.output.times import ColumnKind, as_numbers
-from rhale.stats.arrays import BoolArray, FloatArray, IntArray, correlate
-from rhale.stats.records import freeze
+from rhale.output.text import as_notes, shorten_name
+from rhale.stats.arrays import BoolArray, FloatArray, IntArray, correlate, freeze
 
 PairMethod = Literal["ale", "pdp", "h", "greenwell", "shap"]
 PairKind = ColumnKind | Literal["unknown"]

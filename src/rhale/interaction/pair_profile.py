@@ -18,7 +18,7 @@ from rhale.interaction.pair_effect import (
     PairSurface,
     as_read_only_view,
 )
-from rhale.interaction.surface import PairCellWeights
+from rhale.interaction.strength import PairCellWeights
 from rhale.output.labels import NO_CAPTIONS, NOT_WRITTEN, Captions
 from rhale.output.storage.values import (
     BOTH_SIDES,
@@ -31,8 +31,7 @@ from rhale.output.storage.values import (
     Several,
     stored,
 )
-from rhale.stats.arrays import BoolArray, FloatArray, IntArray
-from rhale.stats.records import freeze
+from rhale.stats.arrays import BoolArray, FloatArray, IntArray, freeze
 
 PAIR_PROFILE_ROUNDING = 2.0**-42  # of the largest average: what differs by less does not differ
 

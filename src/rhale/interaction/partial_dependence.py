@@ -19,9 +19,8 @@ from rhale.interaction.pair_profile import PairProfile
 from rhale.interaction.plan import FeatureOnPairAxis, PairPlan
 from rhale.models import Predictor
 from rhale.models.questions import normalise_row_weights
-from rhale.output.note import Note
-from rhale.stats.arrays import FloatArray, IntArray
-from rhale.stats.records import crosses_processes
+from rhale.output.text import Note
+from rhale.stats.arrays import FloatArray, IntArray, crosses_processes
 from rhale.stats.sampling import KeyArray
 
 MAX_PAIR_TRACING_ROWS = 2**12  # of a chunk, each of which is asked about hundreds of times

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rhale.data import Chunk
-from rhale.effects.binning.fixed import Edges
+from rhale.effects.binning.partition import Edges
 from rhale.effects.local.choose import FLAT_GRADIENT, judge_gradient
 from rhale.effects.local.measure import chances
 from rhale.effects.local.queries import BatchedModel
@@ -35,7 +35,7 @@ from rhale.interaction.pair_effect import PairIndex, Way
 from rhale.interaction.settings import FEW_PAIR_ROWS, MeasuredPairMethod, PairSettings
 from rhale.models.questions import DependenceQuestion, PairQuestion, PairSide, normalise_row_weights
 from rhale.naming import find_feature, find_output
-from rhale.output.note import Note
+from rhale.output.text import Note
 from rhale.settings import Settings, partition_for
 from rhale.stats.arrays import FloatArray, IntArray
 from rhale.stats.sampling import KeyArray

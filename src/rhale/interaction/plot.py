@@ -25,8 +25,7 @@ from rhale.interaction.pair_effect import PairEffect, PairMethod
 from rhale.interaction.pair_profile import PairProfile
 from rhale.naming import find_feature
 from rhale.output.labels import NO_CAPTIONS, Captions
-from rhale.output.number_format import MINUS_SIGN
-from rhale.output.times import format_axis_value, write_short
+from rhale.output.number_format import MINUS_SIGN, format_axis_value, write_short
 from rhale.plots import canvas, style
 from rhale.plots.axes import ContinuousAxis
 from rhale.plots.categorical_axis import EMPTY_LEVEL_LABEL, LevelLayout, OrientedAxes, lay_out_names

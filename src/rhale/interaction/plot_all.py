@@ -19,12 +19,7 @@ from rhale.naming import find_output
 from rhale.output import colours
 from rhale.plots import canvas, style
 from rhale.plots.categorical_axis import OrientedAxes, lay_out_names
-from rhale.plots.labels import (
-    LITERAL,
-    fit_name,
-    small_percent,
-    write_output_label,
-)
+from rhale.plots.labels import LITERAL, fit_name, small_percent, write_output_label
 from rhale.stats.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:

@@ -36,17 +36,12 @@ from rhale.interaction.pair_profile import (
     lay_along,
     with_surface,
 )
-from rhale.interaction.table import PAIR_COLUMNS, PairRow, captioned
+from rhale.interaction.result import PAIR_COLUMNS, PairRow, captioned
 from rhale.output import colours
 from rhale.output.columns import MAX_NOTE_LETTERS, Header, insert_after, lay_out_further, words
 from rhale.output.number_format import UNKNOWN_DASH
 from rhale.regions.report import SEARCHED_INTERVAL_ERROR_RATE, farthest_apart
-from rhale.report.notebook import (
-    NOTEBOOK_BAR_WIDTH,
-    card,
-    folded_notes,
-    write_paragraph,
-)
+from rhale.report.notebook import NOTEBOOK_BAR_WIDTH, card, folded_notes, write_paragraph
 from rhale.report.numbers import MAX_CHART_LEVEL_LETTERS
 from rhale.report.page import (
     Footnote,

@@ -8,8 +8,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from rhale.effects.binning.fixed import Edges, Fixed, Quantile
-from rhale.effects.binning.partition import Partition, require_count
+from rhale.effects.binning.partition import Edges, Fixed, Partition, Quantile, require_count
 from rhale.errors import BadSettingError
 from rhale.interaction.strength import Reading
 from rhale.naming import read_word

@@ -10,7 +10,7 @@ import numpy as np
 
 from rhale.errors import BadSettingError, WrongShapeError
 from rhale.interaction.pair_effect import PairIndex
-from rhale.output.note import Note
+from rhale.output.text import Note
 from rhale.stats.arrays import FloatArray
 
 SHAP_SYMMETRY_TOLERANCE = (

@@ -30,8 +30,7 @@ from rhale.output.storage.values import (
     refuse_file_content,
     stored,
 )
-from rhale.stats.arrays import FloatArray, IntArray
-from rhale.stats.records import same_value
+from rhale.stats.arrays import FloatArray, IntArray, same_value
 
 # --- Pairs as files hold them: no cells without rows, and nothing twice that outputs share
 

@@ -18,7 +18,7 @@ from rhale.models.questions import (
     PairQuestion,
     PairReply,
 )
-from rhale.output.note import Note
+from rhale.output.text import Note
 from rhale.stats.arrays import FloatArray
 
 

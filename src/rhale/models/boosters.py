@@ -16,7 +16,7 @@ import numpy as np
 from rhale.errors import BadTableError
 from rhale.models.libraries import classes_of
 from rhale.models.trees.ensemble import split_pipeline
-from rhale.models.trees.read_treelite import booster_of, xgboost_categories
+from rhale.models.trees.readers import booster_of, xgboost_categories
 from rhale.models.trees.reading import lightgbm_categories, with_categories
 
 

@@ -16,7 +16,7 @@ from rhale.models.adapter import Adapter
 from rhale.models.libraries import classes_of
 from rhale.models.trees.ensemble import unwrap
 from rhale.naming import guess, near_names
-from rhale.output.note import Note
+from rhale.output.text import Note
 
 NAMELESS = re.compile(r"(Column_|f|x)?\d+")  # what libraries call columns of an array
 MAX_ABSENT_COLUMNS_NAMED = 10

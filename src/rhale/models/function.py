@@ -11,9 +11,9 @@ import numpy as np
 
 from rhale.errors import WrongShapeError
 from rhale.models.adapter import Adapter
-from rhale.models.answers import as_prediction_array
 from rhale.models.libraries import Answer
-from rhale.output.note import Note
+from rhale.models.questions import as_prediction_array
+from rhale.output.text import Note
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,13 +15,6 @@ from rhale.data.table import Change, Chunk
 from rhale.effects.jumps import JumpQuestion, JumpReply, JumpRows
 from rhale.errors import BadPredictionError, BadSettingError, WrongShapeError
 from rhale.models.adapter import Adapter, GivesSlopes, Walker
-from rhale.models.answers import (
-    check_answer,
-    check_repeatable,
-    format_query_clause,
-    has_bad_numbers,
-    wrap_model_errors,
-)
 from rhale.models.libraries import word_class, word_number
 from rhale.models.questions import (
     DependenceQuestion,
@@ -29,9 +22,14 @@ from rhale.models.questions import (
     HeldPoints,
     PairQuestion,
     PairReply,
+    check_answer,
+    check_repeatable,
+    format_query_clause,
+    has_bad_numbers,
+    wrap_model_errors,
 )
 from rhale.naming import find_output, list_asked
-from rhale.output.note import Note
+from rhale.output.text import Note
 from rhale.stats.arrays import FloatArray
 
 FIRST_ROWS = 32

@@ -12,7 +12,7 @@ from rhale.errors import BadPredictionError, UnknownModelError
 from rhale.models.function import FunctionModel
 from rhale.models.libraries import RESPONSE_WORDS, Answer
 from rhale.naming import read_word
-from rhale.output.note import Note
+from rhale.output.text import Note
 from rhale.settings import Response
 from rhale.stats.arrays import FloatArray
 

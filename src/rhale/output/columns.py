@@ -17,9 +17,8 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, NamedTuple
 
-from rhale.output.note import as_notes
 from rhale.output.number_format import MINUS_SIGN, write_number
-from rhale.output.text import align_points, aligned, shorten_name
+from rhale.output.text import align_points, aligned, as_notes, shorten_name
 
 MAX_LISTED_ROWS = 20  # of a table that is read
 WIDEST_TABLE = 100  # letters; with wider ones, headers take two lines

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from rhale.errors import BadFileError
-from rhale.stats.records import as_read_only
+from rhale.stats.arrays import as_read_only
 
 CAPTIONS_KEY = "captions"  # in the provenance of what is explained, and the field of a result
 NOT_WRITTEN = {"is_written": False}  # of a field that files do not hold

@@ -16,8 +16,15 @@ from matplotlib.ticker import Formatter, Locator, MaxNLocator
 from rhale.effects.curve import Center
 from rhale.effects.result import Result, find_result_axis_kind, reach
 from rhale.output.labels import Captions
-from rhale.output.number_format import MINUS_SIGN, write_number, write_with_error
-from rhale.output.times import AXIS_KIND_UNITS, SECONDS_PER_DAY, AxisKind, format_axis_value
+from rhale.output.number_format import (
+    AXIS_KIND_UNITS,
+    MINUS_SIGN,
+    SECONDS_PER_DAY,
+    AxisKind,
+    format_axis_value,
+    write_number,
+    write_with_error,
+)
 
 # --- Names as readers wrote them: never read as mathematics, never too long, never a missing glyph
 

@@ -26,7 +26,7 @@ from rhale.effects.spread import ShownRows
 from rhale.effects.support import has_free_order
 from rhale.errors import BadSettingError
 from rhale.naming import find_feature, near_names
-from rhale.output.times import format_axis_value
+from rhale.output.number_format import format_axis_value
 from rhale.plots import style
 from rhale.plots.axes import CategoricalAxis, ContinuousAxis, Item, PlotAxis
 from rhale.plots.labels import fit_name, format_label_number

@@ -18,8 +18,8 @@ from rhale.effects.support import (
 )
 from rhale.errors import BadSettingError
 from rhale.naming import near_names
+from rhale.output.number_format import as_numbers, format_axis_value
 from rhale.output.picture_options import Limits, Sort
-from rhale.output.times import as_numbers, format_axis_value
 from rhale.stats.arrays import BoolArray, FloatArray
 
 EVERYTHING = "all"  # as limits

@@ -33,12 +33,11 @@ from rhale.errors import BadSettingError
 from rhale.features.feature import Columns, Feature
 from rhale.features.survey import Survey
 from rhale.naming import near_names
-from rhale.output.times import as_numbers
+from rhale.output.number_format import as_numbers
 from rhale.regions.result import Group, Groups, RegionTree, Split
 from rhale.regions.rules import Rule, locate_rows
 from rhale.regions.settings import MOST_GROUPS, By, SearchRows
-from rhale.stats.arrays import FloatArray, IntArray
-from rhale.stats.records import crosses_processes
+from rhale.stats.arrays import FloatArray, IntArray, crosses_processes
 
 NOBODY = -1  # group of rows that are in none
 

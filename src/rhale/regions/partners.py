@@ -23,8 +23,7 @@ from rhale.output.storage.values import (
 )
 from rhale.output.text import aligned, shorten_name
 from rhale.regions.result import RegionTree
-from rhale.stats.arrays import FloatArray, IntArray
-from rhale.stats.records import freeze, same_fields
+from rhale.stats.arrays import FloatArray, IntArray, freeze, same_fields
 
 MAX_PARTNER_P_VALUE = 0.001  # of partners that are named
 MIN_NAMED_PARTNER_SHARE = 0.02  # of the spread

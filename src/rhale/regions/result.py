@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import numpy as np
 
 from rhale.effects.new_rows import MISSING_LEVEL, UNSEEN_LEVEL, NewRows, read_new_rows
+from rhale.output.number_format import AxisKind
 from rhale.output.storage.values import (
     ANY_NUMBER,
     MAX_SHARE,
@@ -22,11 +23,9 @@ from rhale.output.storage.values import (
     Several,
     stored,
 )
-from rhale.output.times import AxisKind
 from rhale.regions.rules import Rule, locate_rows
 from rhale.regions.settings import MAX_REGION_DEPTH, MOST_GROUPS
-from rhale.stats.arrays import FloatArray, IntArray
-from rhale.stats.records import freeze, same_fields
+from rhale.stats.arrays import FloatArray, IntArray, freeze, same_fields
 
 if TYPE_CHECKING:
     from rhale.effects.result import Result

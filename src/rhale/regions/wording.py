@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from rhale.effects.table import write_place
 from rhale.output.labels import Captions
+from rhale.output.number_format import AxisKind, write_short
 from rhale.output.text import shorten_name, text_width
-from rhale.output.times import AxisKind, write_short
 from rhale.regions.result import Groups, RegionTree, Side, Split
 
 ALL_ROWS, OTHER_LEVELS, OR_MISSING = "all rows", "other levels", " or missing"

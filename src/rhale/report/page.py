@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from rhale.effects.result import Result
 from rhale.output import colours
-from rhale.output.note import Note
+from rhale.output.text import Note
 from rhale.report.charts import SERIES_DASHES, import_report_library
 from rhale.report.sentences import (
     breakable,

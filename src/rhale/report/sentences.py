@@ -16,8 +16,11 @@ from rhale.output.labels import Captions
 from rhale.output.number_format import (
     MINUS_SIGN,
     PLAIN_NUMBER_RANGE,
+    SECONDS_PER_DAY,
     UNKNOWN_DASH,
+    AxisKind,
     decimals_of,
+    format_axis_value,
     is_plain,
     without_zeros,
     write_decimals,
@@ -25,7 +28,6 @@ from rhale.output.number_format import (
     write_with_error,
     write_with_unit,
 )
-from rhale.output.times import SECONDS_PER_DAY, AxisKind, format_axis_value
 from rhale.stats.arrays import FloatArray, IntArray
 from rhale.stats.distributions import Z_SCORE_95
 

@@ -52,7 +52,7 @@ from rhale.models.training import (
 )
 from rhale.models.wrap import read_model, unbind
 from rhale.naming import answering_unknown, find_feature
-from rhale.output.note import Note, as_notes
+from rhale.output.text import Note, as_notes
 from rhale.pipeline import Run, conclude, open_run, say_settings
 from rhale.settings import USUAL_BINS, Settings, name_keys
 from rhale.stability.refit_effect import RefitPair

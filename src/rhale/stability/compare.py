@@ -14,7 +14,7 @@ from rhale.effects.level_effect import LevelEffect
 from rhale.effects.profile import Profile
 from rhale.effects.result import Result, heights, normal_quantile, reach
 from rhale.effects.table import Columns, write_place
-from rhale.output.times import AxisKind
+from rhale.output.number_format import AxisKind
 from rhale.regions.result import RegionTree, Split
 from rhale.stability.refit_effect import RefitEffect, deviation_over_refits, mean_over_refits
 from rhale.stability.replication import Overlap

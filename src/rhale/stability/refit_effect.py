@@ -27,10 +27,10 @@ from rhale.effects.table import MISSING_ROW_LABEL, Columns, add_row, name_places
 from rhale.interaction.pair_effect import PairEffect
 from rhale.output.doors import draw_refit_lazily, show_refit
 from rhale.output.labels import NO_CAPTIONS, NOT_WRITTEN, Captions
-from rhale.output.note import Note
 from rhale.output.number_format import write_between, write_number
 from rhale.output.picture_options import RefitOptions, with_options
 from rhale.output.storage.values import PAIR_FEATURE_NAMES, TRAININGS, Numbers, stored
+from rhale.output.text import Note
 from rhale.stability.replication import Overlap, Replication, mean_factor, replicate
 from rhale.stats.arrays import LARGEST_SQUARABLE, FloatArray
 from rhale.stats.distributions import student_quantile

@@ -10,9 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from rhale.output.storage.values import MAX_SHARE, TRAININGS, Numbers, stored
-from rhale.stats.arrays import FloatArray, IntArray
+from rhale.stats.arrays import FloatArray, IntArray, freeze, same_fields
 from rhale.stats.distributions import f_tail
-from rhale.stats.records import freeze, same_fields
 
 OVERLAP_ROUNDING = 1e-12  # of the shared squares: what is left below that is nothing
 

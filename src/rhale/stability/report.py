@@ -48,12 +48,7 @@ from rhale.report.sentences import (
     listed,
     unbroken,
 )
-from rhale.stability.charts import (
-    RefitShape,
-    compile_refit_charts,
-    shape_of_refits,
-    trace_refits,
-)
+from rhale.stability.charts import RefitShape, compile_refit_charts, shape_of_refits, trace_refits
 from rhale.stability.refit_effect import (
     REPLICATION_LEVEL,
     RefitEffect,

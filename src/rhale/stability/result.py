@@ -20,8 +20,8 @@ from rhale.naming import find_feature
 from rhale.output.columns import Listing
 from rhale.output.frame import as_frame
 from rhale.output.labels import Captions, caption
-from rhale.output.note import as_notes
 from rhale.output.picture_options import RefitsOptions, with_options
+from rhale.output.text import as_notes
 from rhale.stability import table
 from rhale.stability.compare import AxisSample, compare_trainings, lighten_result, tabulate_rules
 from rhale.stability.refit_effect import RefitEffect, RefitPair, rank_pairs
@@ -32,8 +32,7 @@ from rhale.stability.table import (
     tabulate_refit_effects,
     tabulate_refit_pairs,
 )
-from rhale.stats.arrays import IntArray
-from rhale.stats.records import as_read_only
+from rhale.stats.arrays import IntArray, as_read_only
 
 
 class Failure(NamedTuple):

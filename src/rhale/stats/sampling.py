@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from rhale.stats.arrays import FloatArray, IntArray
+from rhale.stats.arrays import FloatArray, IntArray, crosses_processes
 from rhale.stats.jit import choose_compiled_loops
-from rhale.stats.records import crosses_processes
 
 HASH_BLOCK_ROWS = 2**14  # so many keys stay in the processor's cache, column after column
 HASHED_PER_EFFECT = 4  # numbers become part of a key in the time that one local effect takes

@@ -3,11 +3,7 @@ import pytest
 from matplotlib.figure import Figure
 from tests.compared_by_hand import drifted, straight
 
-from rhale.comparison.plot import (
-    draw_compared_curves,
-    draw_compared_rows,
-    draw_difference,
-)
+from rhale.comparison.plot import draw_compared_curves, draw_compared_rows, draw_difference
 from rhale.plots import style
 from rhale.plots.axes import ContinuousAxis
 

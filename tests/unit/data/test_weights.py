@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from rhale.data import open_table
-from rhale.data.weights import check_pieced_weights, check_weights, find_weights
+from rhale.data.open import check_pieced_weights, check_weights, find_weights
 from rhale.errors import BadTableError
 
 

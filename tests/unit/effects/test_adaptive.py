@@ -11,9 +11,14 @@ from rhale.effects.binning.axis import BatchedCells, FeatureAxis
 from rhale.effects.binning.cells import Grid
 from rhale.effects.binning.gaps import are_gaps
 from rhale.effects.binning.moments import measure_moments
-from rhale.effects.binning.noise import cut_outliers, excess, local_noise, residual_squares
+from rhale.effects.binning.noise import (
+    NonEmptyCells,
+    cut_outliers,
+    excess,
+    local_noise,
+    residual_squares,
+)
 from rhale.effects.binning.partition import Partition
-from rhale.effects.binning.pure_error import NonEmptyCells
 from rhale.errors import BadSettingError
 
 INF = np.inf

@@ -5,7 +5,7 @@ import numpy as np
 from rhale.effects.binning.axis import MERGE_BATCH_AXES, BatchedCells, unite_all
 from rhale.effects.binning.cells import Grid
 from rhale.effects.binning.moments import SUMS, Moments, measure_moments
-from rhale.effects.binning.pure_error import has_enough_rows
+from rhale.effects.binning.noise import has_enough_rows
 
 LIMITS = [np.array([0, 2, 5]), np.array([0, 9]), np.array([0, 1, 2, 7])]
 

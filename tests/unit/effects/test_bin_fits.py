@@ -6,9 +6,8 @@ import pytest
 from rhale.effects.binning.adaptive import Adaptive
 from rhale.effects.binning.cells import Grid
 from rhale.effects.binning.fit import Unfitted, fit_effect, fit_effects
-from rhale.effects.binning.fixed import Fixed
 from rhale.effects.binning.moments import Moments, measure_moments
-from rhale.effects.binning.partition import Cuts
+from rhale.effects.binning.partition import Cuts, Fixed
 
 OWN_SPREAD = Adaptive(spread_bins="own")
 CHOOSERS = [Adaptive(), Adaptive(linear=False), Fixed(12), OWN_SPREAD, Adaptive(penalty=40.0)]

@@ -14,7 +14,7 @@ import rhale
 from rhale.data import open_table
 from rhale.effects.binning.cells import Grid
 from rhale.effects.binning.fit import MOVED_LIMITS, bin_all
-from rhale.effects.binning.fixed import Edges, Fixed, Quantile
+from rhale.effects.binning.partition import Edges, Fixed, Quantile
 from rhale.effects.local.binned import (
     BinnedEffects,
     CellChoice,
@@ -28,7 +28,7 @@ from rhale.effects.local.measure import MeasureContext, MeasuredChunk, MeasureSa
 from rhale.effects.local.nearby import Nearby
 from rhale.errors import BadSettingError
 from rhale.features.feature import FirstPass
-from rhale.output.note import Note
+from rhale.output.text import Note
 from rhale.settings import Settings
 
 X = np.random.default_rng(4).uniform(0, 8, size=(60, 2))

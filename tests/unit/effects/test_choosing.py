@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from rhale.effects.binning.adaptive import Adaptive
 from rhale.effects.binning.cells import Grid
 from rhale.effects.binning.choose import choose_all
-from rhale.effects.binning.fixed import Fixed
+from rhale.effects.binning.gaps import BetweenStretches, ReservedIntervals
 from rhale.effects.binning.moments import measure_moments
 from rhale.effects.binning.optimal import Optimal
-from rhale.effects.binning.partition import constant_cuts
-from rhale.effects.binning.point_masses import BetweenStretches, ReservedIntervals
+from rhale.effects.binning.partition import Fixed, constant_cuts
 from rhale.effects.binning.segments import (
     MAX_EXHAUSTIVE_CELLS,
     PATH_BATCH_CELLS,

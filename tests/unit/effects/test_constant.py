@@ -15,7 +15,7 @@ from rhale.effects.local.measure import (
     describe_constant,
 )
 from rhale.features.feature import FirstPass
-from rhale.output.note import Note
+from rhale.output.text import Note
 from rhale.settings import Settings
 
 NOTHING = Replies(np.empty((0, 0)), None, np.empty((0, 0, 0)))

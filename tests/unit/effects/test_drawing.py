@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rhale.effects.curve import RowPlaces
-from rhale.effects.smoothing import Drawing, calibrate_quadrature
-from rhale.effects.staircase import Jump, Staircase
+from rhale.effects.staircase import Drawing, Jump, Staircase, calibrate_quadrature
 
 CENTERS = ("mean", "start", "uniform")
 SEEDS = st.integers(0, 10_000)

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.effects.with_regions import make_regional
 
 import rhale
-from rhale.effects.binning.fixed import Edges, Fixed
+from rhale.effects.binning.partition import Edges, Fixed
 from rhale.effects.effect import Effect
 from rhale.effects.profile import Profile
 from rhale.effects.result import heights

@@ -17,9 +17,9 @@ from rhale.effects.binning.fit import (
     nearest_limits,
     stretch_jumps,
 )
-from rhale.effects.binning.fixed import Edges, Fixed, Quantile
 from rhale.effects.binning.moments import measure_moments
 from rhale.effects.binning.optimal import Optimal
+from rhale.effects.binning.partition import Edges, Fixed, Quantile
 from rhale.effects.spread import RowSpread
 from rhale.effects.staircase import Jump, Staircase
 from rhale.errors import BadSettingError

@@ -5,9 +5,9 @@ import pytest
 
 from rhale.effects.binning.axis import FeatureAxis
 from rhale.effects.binning.cells import Grid
-from rhale.effects.binning.fixed import Edges, Fixed, Quantile
 from rhale.effects.binning.moments import measure_moments
 from rhale.effects.binning.optimal import Optimal
+from rhale.effects.binning.partition import Edges, Fixed, Quantile
 from rhale.errors import BadSettingError
 
 

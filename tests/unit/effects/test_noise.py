@@ -8,6 +8,7 @@ from rhale.effects.binning.cells import Grid
 from rhale.effects.binning.moments import measure_moments
 from rhale.effects.binning.noise import (
     LARGEST_STEP,
+    NonEmptyCells,
     cut_outliers,
     departure,
     excess,
@@ -16,7 +17,6 @@ from rhale.effects.binning.noise import (
     pool_sparse_cells,
     residual_squares,
 )
-from rhale.effects.binning.pure_error import NonEmptyCells
 
 
 def filled(moments):

@@ -22,7 +22,7 @@ from rhale.effects.local.notes import (
     without_point,
 )
 from rhale.output.labels import NO_CAPTIONS
-from rhale.output.times import as_numbers
+from rhale.output.number_format import as_numbers
 
 SURVEY = SimpleNamespace(n_rows=2_000)
 LAST = np.iinfo(np.uint64).max

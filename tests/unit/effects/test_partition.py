@@ -1,9 +1,16 @@
 import numpy as np
 import pytest
 
-from rhale.effects.binning.fixed import Edges, Fixed, Quantile
 from rhale.effects.binning.optimal import Optimal
-from rhale.effects.binning.partition import Cuts, Partition, check_cuts, constant_cuts
+from rhale.effects.binning.partition import (
+    Cuts,
+    Edges,
+    Fixed,
+    Partition,
+    Quantile,
+    check_cuts,
+    constant_cuts,
+)
 from rhale.errors import BadSettingError
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rhale.effects.binning.axis import FeatureAxis
-from rhale.effects.binning.point_masses import NO_PILES, find_point_masses
+from rhale.effects.binning.gaps import NO_PILES, find_point_masses
 from rhale.effects.local.finite_difference import even_window, window
 
 

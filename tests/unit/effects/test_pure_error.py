@@ -7,7 +7,7 @@ from scipy import stats
 from rhale.effects.binning.axis import BatchedCells
 from rhale.effects.binning.cells import Grid
 from rhale.effects.binning.moments import measure_moments
-from rhale.effects.binning.pure_error import (
+from rhale.effects.binning.noise import (
     VARIANCE_LIMIT_QUANTILE,
     NonEmptyCells,
     Pool,

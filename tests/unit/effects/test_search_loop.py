@@ -9,8 +9,7 @@ from rhale.effects.binning.adaptive import Adaptive, MeanSearch, spread_paths
 from rhale.effects.binning.axis import BatchedCells
 from rhale.effects.binning.cells import Grid
 from rhale.effects.binning.moments import measure_moments
-from rhale.effects.binning.noise import local_noise
-from rhale.effects.binning.pure_error import NonEmptyCells
+from rhale.effects.binning.noise import NonEmptyCells, local_noise
 from rhale.effects.binning.segments import (
     CONSTANTS,
     LEAST_SHARE,

@@ -13,8 +13,8 @@ from rhale.effects import store
 from rhale.effects.explanation import load_explanation, restore_explanation
 from rhale.effects.table import Missing
 from rhale.errors import BadFileError, BadSettingError
-from rhale.output.note import Note
 from rhale.output.storage.values import write_plain_value
+from rhale.output.text import Note
 from rhale.stability.result import restore_result
 
 TABLE = np.random.default_rng(0).normal(size=(50, 2))

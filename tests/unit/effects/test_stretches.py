@@ -5,9 +5,9 @@ import numpy as np
 from rhale.effects.binning.adaptive import Adaptive
 from rhale.effects.binning.axis import FeatureAxis
 from rhale.effects.binning.cells import Grid
+from rhale.effects.binning.gaps import BetweenStretches, find_point_masses, join_cuts
 from rhale.effects.binning.moments import measure_moments
 from rhale.effects.binning.partition import Cuts
-from rhale.effects.binning.point_masses import BetweenStretches, find_point_masses, join_cuts
 
 
 def axis_with(*piles, n=200, weight=100.0):

@@ -13,7 +13,7 @@ from rhale.output import frame as frames
 from rhale.output.columns import Column, tabulate
 from rhale.output.frame import as_frame
 from rhale.output.labels import Captions
-from rhale.output.note import Note
+from rhale.output.text import Note
 
 RNG = np.random.default_rng(0)
 TABLE = RNG.normal(size=(200, 3))

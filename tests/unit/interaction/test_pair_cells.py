@@ -3,7 +3,7 @@ import pytest
 from tests.pair_rows_by_hand import PairRows
 
 from rhale.effects.binning.axis import FeatureAxis
-from rhale.effects.binning.fixed import Quantile
+from rhale.effects.binning.partition import Quantile
 from rhale.interaction.moments import PairAxis, PairCells, cell_shares
 
 

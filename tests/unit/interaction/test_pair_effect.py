@@ -13,8 +13,8 @@ from rhale.interaction.moments import PairAxis
 from rhale.interaction.pair_effect import PairEffect, PairIndex, read_places
 from rhale.interaction.result import Interactions
 from rhale.interaction.strength import PairFit
-from rhale.output.note import Note
 from rhale.output.number_format import write_with_error
+from rhale.output.text import Note
 
 X, Y = np.arange(9.0), np.array([0.0, 1, 3, 4, 7])
 GRID = grid(X, Y)

@@ -6,7 +6,7 @@ from tests.pair_rows_by_hand import KINDS, random_rows, twisted
 
 from rhale.errors import BadEffectsError
 from rhale.interaction.moments import POWERS, measure_pair
-from rhale.stats.records import same_fields
+from rhale.stats.arrays import same_fields
 
 each_kind = pytest.mark.parametrize("kinds", KINDS)
 

@@ -8,8 +8,8 @@ from tests.unit.report.test_render import parsed
 
 from rhale.interaction.pair_effect import CORRELATED_NOTE_KIND, PairIndex
 from rhale.output.labels import Captions
-from rhale.output.note import Note
 from rhale.output.number_format import write_with_error
+from rhale.output.text import Note
 
 
 def test_the_strongest_pair_comes_first_with_its_numbers():

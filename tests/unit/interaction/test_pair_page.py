@@ -13,8 +13,8 @@ from rhale.interaction.report import (
     make_pair_page,
 )
 from rhale.interaction.result import Interactions
-from rhale.output.note import Note
 from rhale.output.number_format import UNKNOWN_DASH
+from rhale.output.text import Note
 
 
 def indices(n_features, method="h"):

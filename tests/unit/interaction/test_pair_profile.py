@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rhale.errors import BadSettingError
 from rhale.interaction.moments import PairAxis, measure_pair
 from rhale.interaction.pair_profile import PairProfile
-from rhale.output.note import Note
+from rhale.output.text import Note
 
 RNG = np.random.default_rng(4)
 ROWS = RNG.uniform(-1, 2, (300, 2))

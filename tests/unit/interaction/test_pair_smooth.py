@@ -3,7 +3,7 @@ import pytest
 from tests.pair_rows_by_hand import fill_of, levels_of, random_rows, twisted
 
 from rhale.interaction.moments import PairAxis, PairSteps
-from rhale.interaction.surface import SMOOTHING_PRICES, Smoothing, smooth_steps
+from rhale.interaction.strength import SMOOTHING_PRICES, Smoothing, smooth_steps
 
 CELLS = PairAxis(np.array([0.0, 1.0, 3.0, 4.0, 10.0]))
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from tests.pair_rows_by_hand import KINDS, pure_surface, random_rows, read_rows, step_means, twisted
 
-from rhale.interaction.surface import PairCellWeights, square_in_cells
+from rhale.interaction.strength import PairCellWeights, square_in_cells
 
 each_kind = pytest.mark.parametrize("kinds", KINDS)
 

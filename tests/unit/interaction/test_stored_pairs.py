@@ -18,7 +18,7 @@ from rhale.interaction.storage import (
     restore_pairs,
     store_pairs,
 )
-from rhale.stats.records import same_fields
+from rhale.stats.arrays import same_fields
 
 ROWS = grid(np.arange(6.0), np.arange(5.0), np.arange(2))
 DIAGONAL = np.column_stack([np.arange(20.0), np.arange(20.0)])

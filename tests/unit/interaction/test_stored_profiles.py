@@ -15,7 +15,7 @@ from rhale.interaction.pair_profile import PairProfile
 from rhale.interaction.storage import fill_profile_cells, list_profile_cells
 from rhale.output.storage.values import RECORD
 from rhale.stability.result import restore_result
-from rhale.stats.records import same_fields
+from rhale.stats.arrays import same_fields
 
 RNG = np.random.default_rng(2)
 TABLE = pd.DataFrame({"a": RNG.normal(size=60), "s": RNG.choice(["p", "q"], 60)})

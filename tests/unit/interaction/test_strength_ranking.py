@@ -10,7 +10,7 @@ from rhale.errors import BadSettingError
 from rhale.interaction.pair_effect import CORRELATED_NOTE_KIND, PAIR_NAME_SEPARATOR
 from rhale.interaction.plot_all import fit_pair_name, plot_ranking
 from rhale.output import colours
-from rhale.output.note import Note
+from rhale.output.text import Note
 
 LONG = "the_income_of_the_household_before_taxes_in_thousands_of_usd"
 

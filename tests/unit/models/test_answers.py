@@ -3,7 +3,7 @@ import pytest
 
 import rhale
 from rhale.errors import BadPredictionError, WrongShapeError
-from rhale.models.answers import check_answer, check_repeatable
+from rhale.models.questions import check_answer, check_repeatable
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from rhale.errors import BadSettingError
-from rhale.models.unit_maps import (
+from rhale.models.conversions import (
     KNOWN_INVERSES,
     UnitMap,
     complete_unit_map,

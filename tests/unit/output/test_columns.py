@@ -17,8 +17,7 @@ from rhale.output.columns import (
     tabulate,
     words,
 )
-from rhale.output.note import Note
-from rhale.output.text import align_points, aligned, text_width
+from rhale.output.text import Note, align_points, aligned, text_width
 
 
 @dataclass

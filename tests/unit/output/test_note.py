@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from rhale.output.note import Note, as_notes
+from rhale.output.text import Note, as_notes
 
 NOTE = Note("gap", "no rows between 1 and 9")
 

@@ -5,7 +5,7 @@ import pickle
 import pytest
 
 from rhale.errors import ReadOnlyError
-from rhale.stats.records import ReadOnlyDict, as_read_only
+from rhale.stats.arrays import ReadOnlyDict, as_read_only
 
 PLAIN = {"rows": 10, "kinds": {"x0": "number"}}
 TOLD = as_read_only(PLAIN)

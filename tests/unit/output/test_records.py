@@ -3,7 +3,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from rhale.stats.records import CROSSING, crosses_processes, freeze, same_fields
+from rhale.stats.arrays import CROSSING, crosses_processes, freeze, same_fields
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ def test_records_are_compared_by_value_and_nan_is_equal_to_nan():
 
 
 def test_a_name_stands_for_one_record(monkeypatch):
-    monkeypatch.setattr("rhale.stats.records.CROSSING", dict(CROSSING))
+    monkeypatch.setattr("rhale.stats.arrays.CROSSING", dict(CROSSING))
     with pytest.raises(
         TypeError, match=r"Grid crosses processes by its name; rhale\.effects\.binning\.cells"
     ):

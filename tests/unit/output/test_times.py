@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from rhale.errors import BadSettingError
-from rhale.output.times import (
+from rhale.output.number_format import (
     as_dates,
     as_numbers,
     format_axis_value,

@@ -5,7 +5,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from rhale.errors import BadSettingError
-from rhale.output.note import Note
+from rhale.output.text import Note
 
 LEVELS = ("north", "south", "west")
 

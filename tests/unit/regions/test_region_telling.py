@@ -10,7 +10,7 @@ import pytest
 from rhale.effects.binning.fit import MOVED_LIMITS
 from rhale.effects.local.measure import PartResult
 from rhale.features.categories import Levels
-from rhale.output.note import Note
+from rhale.output.text import Note
 from rhale.regions.estimate import (
     RegionTreeBuilder,
     Sketch,

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 import rhale
-from rhale.output.note import as_notes
+from rhale.output.text import as_notes
 from rhale.stability.refit_effect import RefitPair
 from rhale.stability.result import Failure
 

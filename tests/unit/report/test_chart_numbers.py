@@ -12,7 +12,7 @@ from rhale.effects.result import Trace
 from rhale.effects.staircase import Jump, Staircase
 from rhale.effects.table import Missing
 from rhale.output.labels import Captions
-from rhale.output.note import Note
+from rhale.output.text import Note
 from rhale.report.numbers import (
     MAX_CURVE_POINTS,
     TOLERANCE,

@@ -6,7 +6,7 @@ from tests.unit.conftest import divide
 
 import rhale
 from rhale.output.labels import Captions
-from rhale.output.note import Note
+from rhale.output.text import Note
 from rhale.regions.partners import Partner, Partners
 from rhale.regions.result import Region, RegionTree
 from rhale.report.effects import collect_other_bins, make_page

@@ -8,10 +8,7 @@ from tests.unit.report.refit_cases import SLOPES, X, straight, two_outputs, with
 import rhale
 from rhale.output.number_format import UNKNOWN_DASH
 from rhale.stability.replication import Overlap
-from rhale.stability.report import (
-    MAX_REFIT_PAIR_ROWS,
-    make_refit_page,
-)
+from rhale.stability.report import MAX_REFIT_PAIR_ROWS, make_refit_page
 
 
 def same_rows():

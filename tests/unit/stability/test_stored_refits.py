@@ -15,11 +15,7 @@ from rhale.effects import store
 from rhale.effects.explanation import restore_explanation as unpacked_explanation
 from rhale.errors import BadFileError, BadSettingError
 from rhale.stability.result import Failure, restore_result
-from rhale.stability.storage import (
-    MAX_STORED_HEIGHTS,
-    MAX_STORED_TRAININGS,
-    require_storable,
-)
+from rhale.stability.storage import MAX_STORED_HEIGHTS, MAX_STORED_TRAININGS, require_storable
 
 TABLE = np.random.default_rng(0).normal(size=(N_ROWS, 2))
 

@@ -20,10 +20,12 @@ from rhale.effects.binning.cells import Closed, require_closed, uniform_edges
 from rhale.effects.binning.gaps import are_gaps, locate_gaps
 from rhale.effects.binning.moments import SMALLEST_NORMAL, Moments, about_line
 from rhale.effects.binning.noise import (
+    NonEmptyCells,
     cut_outliers,
     excess,
     follow_cells,
     local_noise,
+    pure_squares,
     residual_squares,
 )
 from rhale.effects.binning.partition import (
@@ -32,7 +34,6 @@ from rhale.effects.binning.partition import (
     is_number_setting,
     require_count,
 )
-from rhale.effects.binning.pure_error import NonEmptyCells, pure_squares
 from rhale.effects.binning.segments import (
     CONSTANTS,
     LEAST_SHARE,

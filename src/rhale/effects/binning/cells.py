@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rhale.errors import BadSettingError
-from rhale.stats.arrays import BoolArray, FloatArray, IntArray
-from rhale.stats.records import as_frozen, crosses_processes
+from rhale.stats.arrays import BoolArray, FloatArray, IntArray, as_frozen, crosses_processes
 
 if TYPE_CHECKING:
     from rhale.output.storage.values import Numbers

@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from rhale.effects.binning.adaptive import Adaptive
-from rhale.effects.binning.fixed import Edges, Fixed, Quantile
+from rhale.effects.binning.gaps import BetweenStretches, Chooser, join_cuts
 from rhale.effects.binning.moments import Moments
 from rhale.effects.binning.optimal import Optimal
-from rhale.effects.binning.partition import Cuts, Partition
-from rhale.effects.binning.point_masses import BetweenStretches, Chooser, join_cuts
+from rhale.effects.binning.partition import Cuts, Edges, Fixed, Partition, Quantile
 
 __all__ = ["Adaptive", "Edges", "Fixed", "Optimal", "Quantile"]
 
@@ -54,7 +53,7 @@ def choose_all(partitions: Sequence[Partition], batch: Sequence[Moments]) -> lis
     Examples
     --------
     >>> import numpy as np
-    >>> from rhale.effects.binning.fixed import Fixed
+    >>> from rhale.effects.binning.partition import Fixed
     >>> from rhale.effects.binning.cells import Grid
     >>> from rhale.effects.binning.moments import measure_moments
     >>> x = np.arange(12.0)

@@ -15,13 +15,29 @@ from rhale.effects.binning.adaptive import Adaptive
 from rhale.effects.binning.axis import BatchedCells, FeatureAxis, nearest, unite_all
 from rhale.effects.binning.cells import Closed, Grid, distinct, uniform_edges
 from rhale.effects.binning.choose import choose_all
-from rhale.effects.binning.fixed import Quantile
-from rhale.effects.binning.gaps import NO_GAPS, Gaps, cut_gaps, find_gaps
+from rhale.effects.binning.gaps import (
+    NO_GAPS,
+    BetweenStretches,
+    Gaps,
+    ReservedIntervals,
+    cut_gaps,
+    find_gaps,
+)
 from rhale.effects.binning.moments import Moments, average_model_moments
-from rhale.effects.binning.noise import cut_outliers, interpolation, residual_squares
-from rhale.effects.binning.partition import ENOUGH_SPREAD_ROWS, Cuts, Partition, check_cuts
-from rhale.effects.binning.point_masses import BetweenStretches, ReservedIntervals
-from rhale.effects.binning.pure_error import NonEmptyCells, pure_variance
+from rhale.effects.binning.noise import (
+    NonEmptyCells,
+    cut_outliers,
+    interpolation,
+    pure_variance,
+    residual_squares,
+)
+from rhale.effects.binning.partition import (
+    ENOUGH_SPREAD_ROWS,
+    Cuts,
+    Partition,
+    Quantile,
+    check_cuts,
+)
 from rhale.effects.curve import (
     BinFits,
     CellMeans,
@@ -37,9 +53,8 @@ from rhale.effects.spread import RowSpread
 from rhale.effects.staircase import Jump, Staircase, find_jumps
 from rhale.effects.variance import bridge_levels
 from rhale.errors import BadSettingError
-from rhale.output.note import Note, as_notes
-from rhale.stats.arrays import BoolArray, FloatArray, IntArray
-from rhale.stats.records import as_frozen
+from rhale.output.text import Note, as_notes
+from rhale.stats.arrays import BoolArray, FloatArray, IntArray, as_frozen
 
 # --- Fit the bins that were chosen, those of many effects together, and gather their numbers
 

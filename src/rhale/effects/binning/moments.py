@@ -19,9 +19,10 @@ from rhale.stats.arrays import (
     BoolArray,
     FloatArray,
     IntArray,
+    as_frozen,
+    crosses_processes,
 )
 from rhale.stats.jit import choose_compiled_loops
-from rhale.stats.records import as_frozen, crosses_processes
 
 if TYPE_CHECKING:
     from rhale.output.storage.values import ArrayDimension, Numbers

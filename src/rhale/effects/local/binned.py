@@ -12,15 +12,9 @@ from rhale.effects.binning.adaptive import Adaptive
 from rhale.effects.binning.axis import FeatureAxis
 from rhale.effects.binning.cells import Grid
 from rhale.effects.binning.fit import MOVED_LIMITS, ModelCells, Unbinned, fine_grid
-from rhale.effects.binning.fixed import Edges, Quantile
+from rhale.effects.binning.gaps import NO_PILES, BetweenStretches, PointMasses, find_point_masses
 from rhale.effects.binning.moments import Moments, measure_moments
-from rhale.effects.binning.partition import Partition
-from rhale.effects.binning.point_masses import (
-    NO_PILES,
-    BetweenStretches,
-    PointMasses,
-    find_point_masses,
-)
+from rhale.effects.binning.partition import Edges, Partition, Quantile
 from rhale.effects.effect import Density, Effect, LocalEffects
 from rhale.effects.level_effect import LevelEffect
 from rhale.effects.local.measure import (
@@ -43,7 +37,7 @@ from rhale.effects.local.notes import (
 )
 from rhale.errors import BadSettingError
 from rhale.features.feature import Feature, require_rows_in_limits
-from rhale.output.note import Note
+from rhale.output.text import Note
 from rhale.regions.settings import Target
 from rhale.settings import Settings
 from rhale.stats.arrays import FloatArray

@@ -30,7 +30,7 @@ from rhale.effects.local.nearby import Nearby
 from rhale.effects.local.notes import MAX_NAMED_IN_NOTE
 from rhale.features.categories import MAX_UNORDERED_LEVELS, Levels, holds_names
 from rhale.features.feature import MOST_COMBINED, STEP_ROWS, Columns, Feature
-from rhale.output.note import Note
+from rhale.output.text import Note
 from rhale.regions.settings import Target
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 

@@ -9,7 +9,7 @@ from typing import cast
 import numpy as np
 
 from rhale.data import Chunk
-from rhale.effects.binning.fixed import Edges
+from rhale.effects.binning.partition import Edges
 from rhale.effects.jumps import MAX_JUMP_CELLS, N_JUMP_GROUPS, find_jump_cells, near_share
 from rhale.effects.local.binned import (
     BinnedEffects,
@@ -53,7 +53,7 @@ from rhale.effects.local.queries import BatchedModel
 from rhale.effects.local.tree_steps import JumpEffects
 from rhale.errors import BadEffectsError, NotDifferentiableError
 from rhale.features.feature import Columns, Feature
-from rhale.output.note import Note
+from rhale.output.text import Note
 from rhale.settings import Settings
 from rhale.stats.arrays import BoolArray
 

@@ -11,7 +11,7 @@ import numpy as np
 from rhale.data import Chunk
 from rhale.effects.binning.axis import MANY_VALUES, FeatureAxis, nearest
 from rhale.effects.binning.cells import Grid
-from rhale.effects.binning.point_masses import NO_PILES, PointMasses
+from rhale.effects.binning.gaps import NO_PILES, PointMasses
 from rhale.effects.local.measure import MeasuredChunk, Needs, Questions, Replies, SubsetQuery
 from rhale.stats.arrays import FloatArray
 from rhale.stats.interpolation import Knots

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from rhale.data import Chunk
-from rhale.effects.binning.point_masses import NO_PILES, PointMasses
+from rhale.effects.binning.gaps import NO_PILES, PointMasses
 from rhale.effects.local.finite_difference import known_ends, window
 from rhale.effects.local.measure import MeasuredChunk, Needs, Questions, Replies
 from rhale.effects.local.queries import BatchedModel

@@ -24,11 +24,10 @@ from rhale.features.feature import Feature
 from rhale.features.survey import Survey, rows_keys, sample_chunk_rows
 from rhale.models import Predictor
 from rhale.models.questions import HeldPoints
-from rhale.output.note import Note
-from rhale.output.times import format_axis_value
+from rhale.output.number_format import format_axis_value
+from rhale.output.text import Note
 from rhale.regions.settings import Target
-from rhale.stats.arrays import BoolArray, FloatArray, IntArray, lay_columns
-from rhale.stats.records import crosses_processes
+from rhale.stats.arrays import BoolArray, FloatArray, IntArray, crosses_processes, lay_columns
 from rhale.stats.sampling import MAX_ROW_HASH, KeyArray, Sample
 
 Needs = Literal["nothing", "predictions", "slopes"]

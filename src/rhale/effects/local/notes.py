@@ -6,16 +6,20 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
+from rhale.effects.binning.gaps import PointMasses
 from rhale.effects.binning.moments import Moments
-from rhale.effects.binning.point_masses import PointMasses
 from rhale.effects.jumps import JumpCells
 from rhale.effects.result import Result
 from rhale.features.feature import Feature
 from rhale.features.survey import Survey
-from rhale.output.note import Note
-from rhale.output.number_format import write_number, write_share
-from rhale.output.text import shorten_name
-from rhale.output.times import AxisKind, format_axis_value, write_short
+from rhale.output.number_format import (
+    AxisKind,
+    format_axis_value,
+    write_number,
+    write_share,
+    write_short,
+)
+from rhale.output.text import Note, shorten_name
 from rhale.stats.arrays import FloatArray, correlate, rank_values
 
 MISSING_POINT = ": they are not part of the curve, and are shown separately as 'missing'"

@@ -9,8 +9,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from rhale.data.open import require_two_rows
-from rhale.data.weights import check_weights
+from rhale.data.open import check_weights, require_two_rows
 from rhale.effects.binning.axis import FeatureAxis
 from rhale.effects.binning.fit import bin_cells, fine_grid
 from rhale.effects.binning.moments import measure_moments
@@ -28,7 +27,7 @@ from rhale.features.feature import (
 from rhale.features.survey import check_column, check_exact, check_range
 from rhale.naming import find_feature
 from rhale.output.labels import Captions
-from rhale.output.note import Note
+from rhale.output.text import Note
 from rhale.settings import USUAL_BINS, parse_bins_setting, partition_for
 from rhale.stats.arrays import FloatArray, IntArray
 from rhale.stats.sampling import collect, hash_rows

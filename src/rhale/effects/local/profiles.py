@@ -11,8 +11,8 @@ import numpy as np
 from rhale.data import Chunk
 from rhale.data.table import Change
 from rhale.effects.binning.cells import Grid
-from rhale.effects.binning.fixed import Edges
 from rhale.effects.binning.moments import Moments, measure_moments
+from rhale.effects.binning.partition import Edges
 from rhale.effects.curve import RowPlaces, build_quadrature
 from rhale.effects.curve_sums import (
     CurveMoments,
@@ -45,11 +45,10 @@ from rhale.effects.profile import Profile
 from rhale.effects.table import Missing
 from rhale.features.feature import Feature
 from rhale.models.questions import HeldPoints
-from rhale.output.note import Note
+from rhale.output.text import Note
 from rhale.settings import MARGINAL_BINS, Settings
-from rhale.stats.arrays import FloatArray, IntArray
+from rhale.stats.arrays import FloatArray, IntArray, crosses_processes
 from rhale.stats.interpolation import locate_between_points, share_out
-from rhale.stats.records import crosses_processes
 
 TracedMethod = Literal["pdp", "ice"]
 # of curves that are added up at a time: the processor's cache holds them, one call answers for them

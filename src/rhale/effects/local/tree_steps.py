@@ -39,11 +39,10 @@ from rhale.effects.local.notes import BY_JUMPS, describe_gaps, describe_noisy_ju
 from rhale.effects.staircase import Staircase, halves_agree
 from rhale.effects.statistics import remove_noise
 from rhale.features.feature import Feature
-from rhale.output.note import Note
 from rhale.output.number_format import write_number
+from rhale.output.text import Note
 from rhale.regions.settings import Target
-from rhale.stats.arrays import FloatArray
-from rhale.stats.records import crosses_processes
+from rhale.stats.arrays import FloatArray, crosses_processes
 
 MOVED = 0.5  # of an importance: a second cut of the axis that moves it so far deserves a word
 NO_ENDS = np.empty(0), np.empty(0)

@@ -25,7 +25,7 @@ from rhale.effects.local.measure import (
 from rhale.errors import BadSettingError
 from rhale.features.survey import Survey, SurveyTask, sample_chunk_rows
 from rhale.models import Adapter, Predictor
-from rhale.models.answers import wrap_model_errors
+from rhale.models.questions import wrap_model_errors
 from rhale.stats.arrays import FloatArray, IntArray
 from rhale.stats.sampling import KeyArray
 

@@ -34,10 +34,10 @@ from rhale.models.trees.forest import (
     build_forest,
     just_above,
     split_forest,
+    undo_single,
 )
 from rhale.models.trees.links import LINKS, identity
 from rhale.models.trees.reading import CannotReadError, Reading
-from rhale.models.trees.thresholds import undo_single
 from rhale.stats.arrays import FloatArray
 
 Combine = Callable[[list[FloatArray]], FloatArray]

@@ -10,13 +10,14 @@ import numpy as np
 from rhale.models.libraries import classes_of
 from rhale.models.trees.combined import COMBINED
 from rhale.models.trees.links import LINKS
-from rhale.models.trees.read_catboost import read_catboost
-from rhale.models.trees.read_sklearn import (
+from rhale.models.trees.readers import (
+    read_catboost,
     read_hist_boosting,
+    read_lightgbm,
     read_sklearn_boosting,
     read_sklearn_forest,
+    read_xgboost,
 )
-from rhale.models.trees.read_treelite import read_lightgbm, read_xgboost
 from rhale.models.trees.reading import CannotReadError, Reading
 from rhale.stats.arrays import IntArray
 

@@ -16,7 +16,7 @@ from rhale.models.libraries import RESPONSE_WORDS, Answer
 from rhale.models.trees.read_model import Ask, check_walker, read_walker
 from rhale.models.trees.reading import CannotReadError
 from rhale.models.trees.walker import TreeWalker
-from rhale.output.note import Note
+from rhale.output.text import Note
 
 BLACK_BOX = "black box"  # kind of the note
 WHAT_IS_LOST = "the trees are evaluated as a black box, which is slower and draws jumps as ramps"

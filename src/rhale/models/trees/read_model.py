@@ -12,8 +12,8 @@ import numpy as np
 
 from rhale.data import Chunk, Table, open_table
 from rhale.data.table import Change
-from rhale.models.answers import check_answer
 from rhale.models.libraries import first_line
+from rhale.models.questions import check_answer
 from rhale.models.sklearn import BY_CLASS
 from rhale.models.trees.ensemble import (
     DROPPED_COLUMN,

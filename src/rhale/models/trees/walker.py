@@ -20,7 +20,7 @@ from rhale.models.questions import (
 )
 from rhale.models.sklearn import BY_CLASS, log_odds
 from rhale.models.trees.ensemble import MIXED
-from rhale.models.trees.forest import MOST_CUTS
+from rhale.models.trees.forest import MOST_CUTS, interpolate_thresholds, own_cuts
 from rhale.models.trees.links import (
     LINKS,
     WIDEST_ODDS,
@@ -32,7 +32,6 @@ from rhale.models.trees.links import (
     round_up,
 )
 from rhale.models.trees.reading import Reading
-from rhale.models.trees.thresholds import interpolate_thresholds, own_cuts
 from rhale.stats.arrays import BoolArray, FloatArray, IntArray
 
 RAW = ("margin", "decision_function")
@@ -181,8 +180,7 @@ class TreeWalker:
         self, chunk: Chunk, question: PairQuestion, chosen: tuple[int, ...]
     ) -> PairReply:
         """Mixed differences of all pairs and rows, for the chosen outputs."""
-        from rhale.models.trees.pair_links import walk_linked_pairs
-        from rhale.models.trees.pair_walk import walk_pairs
+        from rhale.models.trees.pair_walk import walk_linked_pairs, walk_pairs
 
         found = self.reading
         columns = np.array([side.column for side in question.sides], dtype=np.int64)

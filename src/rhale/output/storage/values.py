@@ -37,7 +37,7 @@ from typing import (
 import numpy as np
 
 from rhale.errors import BadFileError
-from rhale.output.note import Note, as_notes
+from rhale.output.text import Note, as_notes
 from rhale.stats.arrays import LARGEST_SQUARABLE
 
 RECORD, OLD_RECORD = "record", "kind"  # results have a field "kind" since format 3

@@ -17,14 +17,14 @@ import pytest
 import rhale
 from rhale.effects.binning.cells import Grid
 from rhale.effects.local.measure import MeasureSums
-from rhale.execution.checkpoint.bytes import (
+from rhale.execution.checkpoint.folder import (
     NoPlainFormError,
     decode_checkpoint_value,
     encode_checkpoint_value,
     read_arrow,
 )
 from rhale.features.survey import Census, Survey
-from rhale.stats.records import CROSSING
+from rhale.stats.arrays import CROSSING
 from rhale.stats.sampling import collect
 
 N = 150

@@ -31,7 +31,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 import rhale
 from rhale.models import wrap
 from rhale.models.trees.forest import build_forest, split_forest
-from rhale.models.trees.read_sklearn import read_hist_boosting
+from rhale.models.trees.readers import read_hist_boosting
 from rhale.models.trees.walk import walk
 
 RNG = np.random.default_rng(0)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rhale.models.trees.read_treelite import _treelite_tree
+from rhale.models.trees.readers import _treelite_tree
 from rhale.models.trees.reading import CannotReadError
 
 STUMP = {

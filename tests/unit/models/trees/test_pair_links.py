@@ -20,9 +20,9 @@ from tests.unit.models.trees.test_pair_walk import (
 )
 from tests.unit.models.trees.test_walk import N_FEATURES
 
-from rhale.models.trees import pair_links
+from rhale.models.trees import pair_walk as pair_links
 from rhale.models.trees.forest import build_forest
-from rhale.models.trees.pair_links import walk_linked_pairs
+from rhale.models.trees.pair_walk import walk_linked_pairs
 
 
 def ask_linked(forest, rows, question, answering):

@@ -13,7 +13,7 @@ from tests.pair_corners import ask_pairs, ask_side, levels_of
 
 from rhale.errors import RhaleError
 from rhale.interaction.moments import CellPositions, PairAxis, measure_pair
-from rhale.models.trees.pair_links import add_pair, measure_pairs
+from rhale.models.trees.pair_walk import add_pair, measure_pairs
 
 CELLS = PairAxis(np.array([-3.0, -0.5, 0.0, 1.5, 3.5]))  # a few rows lie outside
 FIELDS = ("count", "weight", "weight_squares", "places", "mean", "products")

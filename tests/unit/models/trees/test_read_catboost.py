@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rhale.models.trees.read_catboost import _nested_tree, _symmetric_tree
+from rhale.models.trees.readers import _nested_tree, _symmetric_tree
 from rhale.models.trees.reading import CannotReadError
 
 FLOATS = {

@@ -1,6 +1,6 @@
 import pytest
 
-from rhale.models.trees.read_treelite import _write_directions, _zero_is_missing
+from rhale.models.trees.readers import _write_directions, _zero_is_missing
 from rhale.models.trees.reading import CannotReadError
 
 

@@ -4,7 +4,7 @@ from sklearn.dummy import DummyRegressor
 from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier
 from sklearn.linear_model import LinearRegression
 
-from rhale.models.trees.read_sklearn import members_of, read_sklearn_boosting, read_sklearn_forest
+from rhale.models.trees.readers import members_of, read_sklearn_boosting, read_sklearn_forest
 from rhale.models.trees.reading import CannotReadError
 
 X = np.random.default_rng(0).normal(size=(40, 2))

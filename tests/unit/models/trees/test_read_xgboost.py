@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rhale.models.trees.read_treelite import _listed_names, booster_of, read_xgboost
+from rhale.models.trees.readers import _listed_names, booster_of, read_xgboost
 from rhale.models.trees.reading import CannotReadError
 
 X = np.random.default_rng(0).normal(size=(40, 2))

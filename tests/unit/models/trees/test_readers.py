@@ -3,7 +3,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.tree import ExtraTreeRegressor
 
 from rhale.models.trees.ensemble import is_tree_model, reader_of
-from rhale.models.trees.read_sklearn import read_sklearn_forest
+from rhale.models.trees.readers import read_sklearn_forest
 
 X = [[0.0], [1.0], [2.0]]
 

@@ -3,8 +3,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rhale.models.trees.forest import CATEGORY, NUMBER, ROUNDED_TO_ZERO, ZERO_IS_MISSING, Forest
-from rhale.models.trees.thresholds import interpolate_thresholds, own_cuts, undo_single
+from rhale.models.trees.forest import (
+    CATEGORY,
+    NUMBER,
+    ROUNDED_TO_ZERO,
+    ZERO_IS_MISSING,
+    Forest,
+    interpolate_thresholds,
+    own_cuts,
+    undo_single,
+)
 from rhale.models.trees.walk import LIGHTGBM_ZERO
 
 floats = st.floats(allow_nan=False, width=64)

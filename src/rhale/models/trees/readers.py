@@ -1,4 +1,4 @@
-"""Trees of LightGBM and XGBoost, read through treelite."""
+"""Trees of scikit-learn, from the arrays of its estimators."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from rhale.data import as_matrix
-from rhale.models.libraries import first_line
+from rhale.models.libraries import classes_of, first_line
 from rhale.models.trees.forest import (
     NUMBER,
     ROUNDED_TO_ZERO,
@@ -31,7 +32,220 @@ from rhale.models.trees.reading import (
     lightgbm_categories,
     recode,
 )
-from rhale.stats.arrays import FloatArray
+from rhale.stats.arrays import FloatArray, IntArray
+
+
+def read_sklearn_forest(model: Any) -> Reading:
+    """Decision trees, random forests and extra trees: averages of leaves."""
+    members = getattr(model, "estimators_", None)
+    members = [model] if members is None else members
+    classes = getattr(model, "classes_", None)
+    if getattr(model, "n_outputs_", 1) > 1 and classes is not None:
+        msg = "a classifier of several targets"
+        raise CannotReadError(msg)
+    trees = [_sklearn_tree(m.tree_, classes is not None, 1 / len(members)) for m in members]
+    n_outputs = trees[0].value.shape[1]
+    return Reading(
+        build_forest(trees, model.n_features_in_, n_outputs=n_outputs, is_single=True),
+        np.zeros(n_outputs),
+    )
+
+
+def _sklearn_tree(tree: Any, is_classifier: bool, factor: float) -> Tree:  # noqa: FBT001
+    is_leaf = tree.children_left < 0
+    value = tree.value[:, 0, :] if is_classifier else tree.value[:, :, 0]
+    if is_classifier:  # fractions since scikit-learn 1.3, counts before
+        value = value / np.where(value.sum(axis=1) > 0, value.sum(axis=1), 1.0)[:, None]
+    missing_left = getattr(tree, "missing_go_to_left", np.zeros(len(is_leaf), np.bool_))
+    return Tree(
+        np.where(is_leaf, -1, tree.feature),
+        just_above(tree.threshold),
+        tree.children_left,
+        tree.children_right,
+        missing_left.astype(np.bool_),
+        value * factor,
+    )
+
+
+def read_sklearn_boosting(model: Any) -> Reading:
+    """GradientBoosting: the constant it starts from, and trees scaled by the learning rate."""
+    zeros = np.zeros((1, model.n_features_in_))
+    if model.init_ != "zero" and "Dummy" not in type(model.init_).__name__:
+        msg = f"it starts from a {type(model.init_).__name__}, not from a constant"
+        raise CannotReadError(msg)
+    base = np.asarray(model._raw_predict_init(zeros), dtype=np.float64)[0]  # noqa: SLF001
+    trees = []
+    for stage in model.estimators_:
+        for target, member in enumerate(stage):
+            tree = _sklearn_tree(member.tree_, False, float(model.learning_rate))  # noqa: FBT003
+            trees.append(replace(tree, target=target))
+    forest = build_forest(trees, model.n_features_in_, n_outputs=len(base), is_single=True)
+    link = {"exponential": "sigmoid"}.get(model.loss, "")
+    if hasattr(model, "classes_"):
+        link = link or ("sigmoid" if len(base) == 1 else "softmax")
+    alpha = 2.0 if model.loss == "exponential" else 1.0
+    return Reading(forest, base, link or "identity", alpha)
+
+
+def read_hist_boosting(model: Any) -> Reading:
+    """HistGradientBoosting: its own arrays of nodes."""
+    base = np.asarray(model._baseline_prediction, dtype=np.float64).ravel()  # noqa: SLF001
+    known, places = model._bin_mapper.make_known_categories_bitsets()  # noqa: SLF001
+    trees = []
+    for stage in model._predictors:  # noqa: SLF001
+        for target, member in enumerate(stage):
+            trees.append(_hist_tree(member, known, places, target))
+    n_features = len(model._bin_mapper.n_bins_non_missing_)  # noqa: SLF001
+    forest = build_forest(trees, n_features, n_outputs=len(base))
+    link = "identity"
+    if hasattr(model, "classes_"):
+        link = "sigmoid" if len(base) == 1 else "softmax"
+    elif model.loss in ("poisson", "gamma"):
+        link = "exponential"
+    prepare = model._preprocessor  # noqa: SLF001
+    if prepare is None:
+        return Reading(forest, base, link)
+    names = getattr(model, "feature_names_in_", None)
+    named = np.asarray(model.is_categorical_, dtype=np.bool_)
+    columns = np.empty(n_features, dtype=np.int64)
+    columns[named] = np.arange(named.sum())
+    columns[~named] = np.arange(named.sum(), n_features)
+    return Reading(
+        forest,
+        base,
+        link,
+        columns=columns,
+        transform=prepare.transform,
+        names=None if names is None else tuple(str(n) for n in names),
+    )
+
+
+def _hist_tree(member: Any, known: Any, places: Any, target: int) -> Tree:
+    nodes = member.nodes
+    is_leaf = nodes["is_leaf"].astype(np.bool_)
+    sets = {}
+    for node in np.flatnonzero(nodes["is_categorical"].astype(np.bool_) & ~is_leaf):
+        left = members_of(member.raw_left_cat_bitsets[nodes["bitset_idx"][node]])
+        named = members_of(known[places[nodes["feature_idx"][node]]])
+        other_left = bool(nodes["missing_go_to_left"][node])
+        sets[int(node)] = Categories(left, np.setdiff1d(named, left), other_left)
+    return Tree(
+        feature=np.where(is_leaf, -1, nodes["feature_idx"].astype(np.int64)),
+        threshold=just_above(nodes["num_threshold"]),
+        left=nodes["left"].astype(np.int64),
+        right=nodes["right"].astype(np.int64),
+        missing_left=nodes["missing_go_to_left"].astype(np.bool_),
+        value=nodes["value"][:, None],
+        sets=sets,
+        target=target,
+    )
+
+
+def members_of(bits: npt.NDArray[np.uint32]) -> IntArray:
+    """Numbers whose bits are set."""
+    words = np.ascontiguousarray(bits, dtype=np.uint32).view(np.uint8)
+    return np.flatnonzero(np.unpackbits(words, bitorder="little"))
+
+
+# --- Trees of CatBoost, through its own export
+
+
+def read_catboost(model: Any) -> Reading:
+    """Symmetric or other trees from the JSON export; features of numbers only."""
+    for kind in ("cat", "text", "embedding"):
+        if getattr(model, f"get_{kind}_feature_indices")():
+            name = {"cat": "categorical"}.get(kind, kind)
+            msg = f"CatBoost's {name} features are not thresholds"
+            raise CannotReadError(msg)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.json"
+        model.save_model(str(path), format="json")
+        exported = json.loads(path.read_text(encoding="utf-8"))
+    floats = {f["feature_index"]: f for f in exported["features_info"]["float_features"]}
+    scale, bias = exported["scale_and_bias"]
+    n_outputs = max(len(bias), 1)
+    nodes = exported.get("oblivious_trees")
+    if nodes is not None:
+        trees = [_symmetric_tree(t, floats, n_outputs, scale) for t in nodes]
+    else:
+        trees = [_nested_tree(t, floats, n_outputs, scale) for t in exported["trees"]]
+    n_features = 1 + max(f["flat_feature_index"] for f in floats.values())
+    forest = build_forest(trees, n_features, n_outputs=n_outputs, is_single=True)
+    base, names = np.asarray(bias, dtype=np.float64), tuple(str(n) for n in model.feature_names_)
+    return Reading(forest, base, _catboost_link(model, n_outputs), names=names)
+
+
+def _catboost_link(model: Any, n_outputs: int) -> str:
+    """What predict or predict_proba does; the class CatBoost itself answers with raw sums."""
+    loss = str(model.get_all_params().get("loss_function", "")).partition(":")[0]
+    if hasattr(model, "predict_proba"):
+        if loss in ("MultiClassOneVsAll", "MultiLogloss", "MultiCrossEntropy"):
+            return "multiclass_ova"
+        return "softmax" if n_outputs > 1 else "sigmoid"
+    if "catboost.CatBoostRegressor" not in classes_of(model):
+        return "identity"
+    return {
+        "Poisson": "exponential",
+        "Tweedie": "exponential",
+        "RMSEWithUncertainty": "mean_and_variance",
+    }.get(loss, "identity")
+
+
+def _symmetric_tree(tree: Any, floats: Any, n_outputs: int, scale: float) -> Tree:
+    """Level by level: a complete tree, the last split of the list at the root."""
+    splits, n_splits = tree["splits"] or [], len(tree["splits"] or [])
+    n_inner = 2**n_splits - 1
+    n_nodes = 2 * n_inner + 1
+    level = np.floor(np.log2(np.arange(1, n_nodes + 1))).astype(np.int64)
+    chosen = [_catboost_split(splits[n_splits - 1 - i], floats) for i in range(n_splits)]
+    feature, threshold = np.full(n_nodes, -1), np.zeros(n_nodes)
+    missing_left, value = np.zeros(n_nodes, np.bool_), np.zeros((n_nodes, n_outputs))
+    for i, (f, t, missing) in enumerate(chosen):
+        feature[level == i], threshold[level == i], missing_left[level == i] = f, t, missing
+    left = np.where(feature >= 0, 2 * np.arange(n_nodes) + 1, -1)
+    right = np.where(feature >= 0, left + 1, -1)
+    value[n_inner:] = np.reshape(tree["leaf_values"], (-1, n_outputs)) * scale
+    return Tree(feature, threshold, left, right, missing_left, value)
+
+
+def _catboost_split(split: Any, floats: Any) -> tuple[int, float, bool]:
+    """Feature, threshold and where missing values go; values above the border go right."""
+    if split.get("split_type", "FloatFeature") != "FloatFeature":
+        msg = f"a split of kind {split['split_type']}"
+        raise CannotReadError(msg)
+    feature = floats[split["float_feature_index"]]
+    border = float(np.float32(split["border"]))
+    missing_left = feature.get("nan_value_treatment", "AsIs") != "AsTrue"
+    return feature["flat_feature_index"], float(just_above(np.array(border))), missing_left
+
+
+def _nested_tree(tree: Any, floats: Any, n_outputs: int, scale: float) -> Tree:
+    """Trees of other growing policies: nodes within nodes."""
+    rows: list[tuple[int, float, int, int, bool, Any]] = []
+
+    def add(node: Any) -> int:
+        place = len(rows)
+        rows.append((-1, 0.0, -1, -1, False, node.get("value", 0.0)))
+        if "split" in node:
+            feature, threshold, missing = _catboost_split(node["split"], floats)
+            left = add(node["left"])
+            rows[place] = (feature, threshold, left, add(node["right"]), missing, 0.0)
+        return place
+
+    add(tree)
+    feature, threshold, left, right, missing, value = zip(*rows, strict=True)
+    values = [np.broadcast_to(np.asarray(v, dtype=np.float64), n_outputs) for v in value]
+    return Tree(
+        np.array(feature),
+        np.array(threshold),
+        np.array(left),
+        np.array(right),
+        np.array(missing, dtype=np.bool_),
+        np.array(values) * scale,
+    )
+
+
+# --- Trees of LightGBM and XGBoost, read through treelite
 
 
 def from_treelite(
