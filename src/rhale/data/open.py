@@ -1,4 +1,4 @@
-"""How much each row matters: the column or the numbers that say so, checked."""
+"""Any table as chunks of rows: it is opened by its type, and rows have weights that were checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Smoothed staircases: small steps are smoothed along the rows, real jumps are kept."""
+"""Curves of models that jump: the staircase of all jumps, and the same smoothed where steps are small."""
 
 from __future__ import annotations
 

@@ -15,11 +15,9 @@
 | `plot` | Pictures of one pair: lines at values of the other feature, and the map of the surface |
 | `plot_all` | Pictures of all pairs: the matrix of strengths, and the strongest pairs as bars |
 | `report` | Interactions on the page and in notebooks: sentences, parts, tables |
-| `result` | Interactions: which pairs of features interact, and how strongly; the result of `rhale.interactions` |
+| `result` | Interactions: which pairs of features interact, and how strongly; as rows of tables and as text |
 | `settings` | Settings of interactions: which pairs, on which cells, by which differences |
 | `shap` | Pairs from SHAP interaction values that another program has computed |
 | `storage` | Saved interactions: their schema, without empty cells, nothing twice |
-| `strength` | Strength of an interaction: the deviation of the pure effect over the rows, noise subtracted |
-| `surface` | The second-order effect of a pair: a surface without main effects, smoothed where the model is jagged |
-| `table` | Pairs as rows of tables and as text |
+| `strength` | The pure effect of a pair as a surface, and its strength: the deviation over the rows, noise subtracted |
 """

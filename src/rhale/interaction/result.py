@@ -1,4 +1,4 @@
-"""Pairs as rows of tables and as text."""
+"""Interactions: which pairs of features interact, and how strongly; as rows of tables and as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""UnitMap: from the units that a model computes in to those that people read, and back."""
+"""Models in the user's units: `transform=` of columns and predictions, and the map of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model's answers, checked: finite numbers, one row each, always the same."""
+"""Questions to a model about pairs and partial dependences, and its answers, checked."""
 
 from __future__ import annotations
 

@@ -7,10 +7,8 @@
 | `doors` | Lazy imports: results draw themselves and show themselves in notebooks |
 | `frame` | Columns of values as the user's kind of data frame |
 | `labels` | Captions: names and units of features and outputs for people, apart from their keys |
-| `note` | What a reader of a result should know: a kind, for programs, and a text, for people |
-| `number_format` | Numbers as people write them: one rule for texts, notebooks, pages and pictures |
-| `text` | Text in columns: widths, names cut to a length, numbers below one another |
+| `number_format` | Numbers, dates and durations as people write them: one rule for texts, notebooks, pages, pictures |
+| `text` | Text in columns: widths, names cut to a length, numbers below one another; notes for readers |
 | `picture_options` | Options of pictures: their types, defaults and help, for the methods that draw |
-| `times` | Dates and durations as numbers: days since 1970, seconds |
 | `storage/` | Plain values in files: read as what they must be, arrays packed, each once |
 """

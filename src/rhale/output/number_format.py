@@ -1,4 +1,4 @@
-"""Numbers as people write them: one rule for texts, notebooks, pages and pictures."""
+"""Numbers, dates and durations as people write them: one rule for texts, notebooks, pages, pictures."""
 
 from __future__ import annotations
 

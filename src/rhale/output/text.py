@@ -1,4 +1,4 @@
-"""What a reader of a result should know: a kind, for programs, and a text, for people."""
+"""Text in columns: widths, names cut to a length, numbers below one another; notes for readers."""
 
 from __future__ import annotations
 

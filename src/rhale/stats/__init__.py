@@ -2,11 +2,10 @@
 
 | here | what it holds |
 | --- | --- |
-| `arrays` | Arrays: their types, numbers laid out column by column, ranks |
+| `arrays` | Arrays: their types, ranks, and frozen records of them, compared by value |
 | `distributions` | Quantiles and tails of Student's t, F and chi-square, without SciPy |
 | `hash_loop` | Row hashes by a compiled loop (numba): the bits of `stats.sampling` |
 | `interpolation` | Piecewise linear functions, read at many places in one search |
 | `jit` | Compiled loops: numba where it is installed, with a private cache |
-| `records` | Frozen records of arrays: read-only, compared by value, known by name to other processes |
 | `sampling` | Samples by hash of the row: independent of the order of rows and of chunks |
 """

@@ -1,4 +1,4 @@
-"""Arrays: their types, numbers laid out column by column, ranks."""
+"""Arrays: their types, ranks, and frozen records of them, compared by value."""
 
 from __future__ import annotations
 

@@ -4,5 +4,5 @@
 | --- | --- | --- |
 | `adaptive` | a search over cells | always: bins are constant or linear, as many as the rows can tell apart |
 | `optimal` | a search over cells | the paper's bins are wanted, exactly |
-| `fixed` | none | the limits are known: of equal width, of equal count, given |
+| `partition` | none | the limits are known: of equal width, of equal count, given |
 """

@@ -1,4 +1,4 @@
-"""Gaps: stretches of the axis without rows, and how far the curve may be off across them."""
+"""Where rows are: stretches of the axis without any, and values that many rows share."""
 
 from __future__ import annotations
 

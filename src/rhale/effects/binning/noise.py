@@ -1,4 +1,4 @@
-"""Noise of local effects, estimated from the moments of the cells alone."""
+"""Noise of local effects, from the moments of the cells alone: pure error, and what bins add to it."""
 
 from __future__ import annotations
 

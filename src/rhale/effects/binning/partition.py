@@ -1,4 +1,4 @@
-"""What a partition is: settings that choose, among cells, the limits of bins."""
+"""Partitions: settings that choose limits of bins; those whose limits are known, and the protocol of all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pickles, whatever their name: found by content, refused unless their very bytes were allowed."""
+"""Files of Python objects: pickles are refused by content, skops files rebuilt from known types."""
 
 from __future__ import annotations
 

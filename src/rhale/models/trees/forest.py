@@ -1,4 +1,4 @@
-"""A forest as flat arrays, built from the trees of any library."""
+"""A forest as flat arrays, built from the trees of any library, and its thresholds in the user's units."""
 
 from __future__ import annotations
 

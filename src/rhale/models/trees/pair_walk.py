@@ -1,4 +1,4 @@
-"""Walk trees along the branches that two changed columns of a row can take (numba)."""
+"""Walk trees along the branches that two changed columns of a row can take, also behind a link (numba)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trees of scikit-learn, from the arrays of its estimators."""
+"""Trees of scikit-learn and CatBoost, from their own arrays, and of LightGBM and XGBoost, by treelite."""
 
 from __future__ import annotations
 
