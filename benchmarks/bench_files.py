@@ -30,7 +30,7 @@ fx = rhale.explain(
     lambda rows: (rows.to_numpy() ** 2).sum(axis=1), sys.argv[1], gradient=lambda r: 2 * r.to_numpy()
 )
 peak = next(s for s in Path("/proc/self/status").read_text().splitlines() if s.startswith("VmHWM"))
-answer = [fx.provenance["rows"], int(peak.split()[1]) / 1024, [e.std[0] for e in fx]]
+answer = [fx.provenance["rows"], int(peak.split()[1]) / 1024, [e.std[0] for e in fx.effects]]
 print(json.dumps(answer))
 """
 

@@ -157,7 +157,7 @@ def measure_point(course, size):
             memory = in_memory("VmHWM") - before
     work.check(found)
     processor, wall = (min(each) for each in zip(*times, strict=True))
-    return Point(size, processor, wall, memory, [effect.importance for effect in found])
+    return Point(size, processor, wall, memory, [effect.importance for effect in found.values()])
 
 
 def settle():

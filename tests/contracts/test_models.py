@@ -215,7 +215,7 @@ def test_local_effects_are_slopes_unless_secants_are_asked_for(case):
     assert fx.provenance["local_effects"] == {"x0": "effects measured by the gradient"}
     assert not any("secant" in note for note in fx[0].notes)
     fx = rhale.explain(case.model, X, features=0, output=0, local="secant", **case.options)
-    assert fx[0].notes[0].startswith("secants")
+    assert fx[0].notes[0].startswith("effects measured by finite differences")
 
 
 @each_case

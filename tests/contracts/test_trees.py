@@ -637,7 +637,7 @@ def test_threads_and_chunks_change_nothing(monkeypatch):
         monkeypatch.setattr(numba.config, "NUMBA_NUM_THREADS", n_threads)
         results.append(rhale.explain(model, x, batch_size=batch_size))
     for other in results[1:]:
-        for one, two in zip(results[0], other, strict=True):
+        for one, two in zip(results[0].values(), other.values(), strict=True):
             assert one.mean == pytest.approx(two.mean, rel=1e-9, abs=1e-12)
 
 
