@@ -153,7 +153,7 @@ def test_an_interrupt_keeps_the_trainings_that_are_done(folder, tmp_path):
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
-    assert out.startswith("3 trainings of endless")
+    assert out.startswith("3 retrained models (endless")
     assert "interrupted: 3 of 20 retrainings are done" in out
     assert err.splitlines()[-1] == f"wrote {numbers}"
     assert rhale.load(numbers).n_trainings == 3

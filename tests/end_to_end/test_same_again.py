@@ -81,6 +81,7 @@ CALLS = {
         {"feature_names": ["age", "b", "rooms"], "output_names": "price", "units": {"price": "$"}},
     ),
     "units": (plain, NUMBERS, {"transform": {"x1": (np.exp, np.log), "prediction": np.arcsinh}}),
+    "units of outputs": (plain, NUMBERS, {"output_transform": np.arcsinh}),
 }
 
 

@@ -77,7 +77,7 @@ def list_size_columns(size: str) -> tuple[Column, ...]:
         *frame_only(f"{size}_between"),
         Column("replicated", "corrected for chance", lambda row: write_known(row.replicated)),
         Column("p_value", "p-value of no effect", lambda row: write_p(row.p_value) or UNKNOWN_DASH),
-        words("comes_back", "comes back", write_answer, read_replication_verdict),
+        words("comes_back", "stable", write_answer, read_replication_verdict),
     )
 
 

@@ -96,7 +96,7 @@ def test_every_kind_of_column_goes_through(method):
     frame = rx.to_frame()
     assert set(frame["feature"]) == {"city", "day", "gap", "one"}
     assert list(frame["at"][frame["feature"] == "gap"])[-1] == "missing"
-    assert "comes back" in str(rx)
+    assert "  stable" in str(rx)
 
 
 def test_rows_without_weight_are_as_if_they_were_not_there():
