@@ -532,11 +532,16 @@ class Explanation(StoredResultSet[Result]):
             raise BadSettingError(msg)
 
     def _share_notes(self) -> tuple[str, ...]:
-        """How much the curves explain, where regions were asked for: with them, and without."""
-        if all(effect.regions is None for effect in self.effects):
+        """How much the curves explain, and with regions where these were asked for."""
+        has_regions = any(effect.regions is not None for effect in self.effects)
+        is_said = any(note.kind == EXPLAINED_VARIANCE_NOTE for note in as_notes(self.notes))
+        if self.effects[0].quantity == "prediction" or (is_said and not has_regions):
             return ()
         curves = [self._curves(i) for i in range(len(self.outputs))]
-        shares = [(one.explained(), one.explained_with_regions()) for one in curves]
+        shares = [
+            (one.explained(), one.explained_with_regions() if has_regions else np.nan)
+            for one in curves
+        ]
         some = listing.count_some(self.provenance, self.features)
         return listing.describe_shares(list(map(self.captions.output, self.outputs)), shares, some)
 

@@ -282,7 +282,7 @@ def count_some(provenance: Mapping[str, Any], features: Collection[str]) -> str:
 def describe_shares(
     outputs: Sequence[str], shares: Sequence[tuple[float, float]], some: str = ""
 ) -> tuple[str, ...]:
-    """Say how much of the predictions curves explain, alone and with those of the regions.
+    """Say how much of the predictions curves explain, alone and with those of the regions, if known.
 
     `some` is how many features of how many have curves, where these are not all (`count_some`).
     """
@@ -292,10 +292,11 @@ def describe_shares(
         return ()
     if len(outputs) == 1:
         ((_, alone, both),) = known
-        variance = "of the variance of the predictions"
-        return (f"{start} {write_share(alone)} {variance}, {write_share(both)} with regions",)
+        with_regions = f", {write_share(both)} with regions" if np.isfinite(both) else ""
+        return (f"{start} {write_share(alone)} of the variance of the predictions{with_regions}",)
     parts = [
-        f"{write_share(alone)} for {shorten_name(output)!r} ({write_share(both)} with regions)"
+        f"{write_share(alone)} for {shorten_name(output)!r}"
+        + (f" ({write_share(both)} with regions)" if np.isfinite(both) else "")
         for output, alone, both in known[:MAX_NAMED_IN_SENTENCE]
     ]
     n_more = len(known) - MAX_NAMED_IN_SENTENCE

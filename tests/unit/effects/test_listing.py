@@ -265,6 +265,17 @@ def test_shares_of_several_outputs_are_told_by_their_names():
     assert listing.describe_shares(("a",), [(float("nan"),) * 2]) == ()
 
 
+def test_how_much_the_curves_explain_is_always_printed():
+    """Two lines: all of it; without regions nothing is said of them."""
+    x = np.random.default_rng(0).uniform(0, 10, size=(200, 2))
+    fx = rhale.explain(lambda rows: 2 * rows[:, 0] + rows[:, 1], x)
+    assert str(fx).endswith(
+        "the sum of the curves explains 100 % of the variance of the predictions"
+    )
+    profile = rhale.explain(lambda rows: rows[:, 0], x, method="pdp")
+    assert "explains" not in str(profile)
+
+
 def test_what_some_features_explain_is_not_told_as_of_the_model():
     fx = rhale.explain(lambda rows: rows.sum(axis=1), ROWS, features=[0, 2], regions=True)
     (said,) = (line for line in str(fx).splitlines() if "sum of the curves" in line)
