@@ -15,9 +15,10 @@
 | `plot` | Pictures of one pair: lines at values of the other feature, and the map of the surface |
 | `plot_all` | Pictures of all pairs: the matrix of strengths, and the strongest pairs as bars |
 | `report` | Interactions on the page and in notebooks: sentences, parts, tables |
-| `result` | Interactions: which pairs of features interact, and how strongly; as rows of tables and as text |
+| `result` | Interactions: which pairs of features interact, and how strongly; the result of `rhale.interactions` |
 | `settings` | Settings of interactions: which pairs, on which cells, by which differences |
 | `shap` | Pairs from SHAP interaction values that another program has computed |
 | `storage` | Saved interactions: their schema, without empty cells, nothing twice |
 | `strength` | The pure effect of a pair as a surface, and its strength: the deviation over the rows, noise subtracted |
+| `table` | Pairs as rows of tables and as text |
 """

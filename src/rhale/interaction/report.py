@@ -36,7 +36,7 @@ from rhale.interaction.pair_profile import (
     lay_along,
     with_surface,
 )
-from rhale.interaction.result import PAIR_COLUMNS, PairRow, captioned
+from rhale.interaction.table import PAIR_COLUMNS, PairRow, captioned
 from rhale.output import colours
 from rhale.output.columns import MAX_NOTE_LETTERS, Header, insert_after, lay_out_further, words
 from rhale.output.number_format import UNKNOWN_DASH

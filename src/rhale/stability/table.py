@@ -11,7 +11,7 @@ import numpy as np
 
 from rhale.effects.table import Columns
 from rhale.interaction.pair_effect import write_p
-from rhale.interaction.result import PAIR_NAME_COLUMN, name_single_output
+from rhale.interaction.table import PAIR_NAME_COLUMN, name_single_output
 from rhale.output.columns import (
     FEATURE_COLUMN,
     MAX_LISTED_ROWS,

@@ -4,7 +4,7 @@ import numpy as np
 
 import rhale
 from rhale.interaction.pair_effect import PairIndex
-from rhale.interaction.result import describe_estimators, list_pairs, write_pair_explained_variance
+from rhale.interaction.table import describe_estimators, list_pairs, write_pair_explained_variance
 from rhale.output.labels import Captions
 
 TOLD = {"model": "Forest", "method": "h", "rows": 1_000}

@@ -3,7 +3,7 @@ import pytest
 from tests.pairs_by_hand import grid, make_interactions
 
 from rhale.interaction.pair_effect import PairIndex
-from rhale.interaction.result import cell_rows, tabulate_pairs
+from rhale.interaction.table import cell_rows, tabulate_pairs
 
 ROWS = grid(np.arange(6.0), np.arange(5.0), np.arange(2))
 

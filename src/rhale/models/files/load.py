@@ -172,7 +172,7 @@ def load_file(
     if kind == "ONNX":
         return import_module("rhale.models.onnx").load_onnx(place)
     if kind == "skops":
-        return import_module("rhale.models.files.pickles").load_skops(place, content, trust)
+        return import_module("rhale.models.files.skops").load_skops(place, content, trust)
     return load_model(place)
 
 

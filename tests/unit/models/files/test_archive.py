@@ -5,8 +5,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from rhale.models.files import pickles as skops
-from rhale.models.files.pickles import check_array, repack, unpack_archive
+from rhale.models.files import skops
+from rhale.models.files.skops import check_array, repack, unpack_archive
 
 
 def packed(**members):

@@ -15,7 +15,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.preprocessing import FunctionTransformer
 
 from rhale.errors import BadFileError, UnsafeFileError
-from rhale.models.files.pickles import load_skops
+from rhale.models.files.skops import load_skops
 
 PATH = Path("m.skops")
 X = np.random.default_rng(0).normal(size=(80, 3))
