@@ -181,7 +181,7 @@ def draw_profile(profile: rhale.Profile, ax: Axes, feature: str, **exact: FloatA
     for extra in ax.findobj(lambda artist: artist.get_gid() in ("rhale:ci", "rhale:spread")):
         extra.remove()  # the figures of the paper have lines only
     for (colour, style), (name, values) in zip(KNOWN, exact.items(), strict=False):
-        level = profile.centring("uniform") @ values
+        level = profile._centring("uniform") @ values  # noqa: SLF001 - of the method
         (line,) = ax.plot(profile.grid, values - level, label=name, color=colour)
         line.set(linestyle=style, linewidth=1.2, zorder=5)
     if np.ptp(profile.ice(center="uniform")) < 1e-9:

@@ -159,7 +159,7 @@ def test_an_interrupt_keeps_the_trainings_that_are_done(folder, tmp_path):
     assert rhale.load(numbers).n_trainings == 3
     code, out, err = run(folder, "shop:endless", "rows.csv", *options)  # goes on from there
     assert code == 0, err
-    assert out.startswith("20 trainings of endless")
+    assert out.startswith("20 retrained models (endless")
     np.testing.assert_allclose(
         rhale.load(numbers)["area"].importances, in_memory()["area"].importances
     )

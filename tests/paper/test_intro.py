@@ -91,7 +91,7 @@ def test_a_slope_that_differs_in_its_last_digit_only_is_one_bin(slope):
 def test_the_spread_printed_as_a_root_of_squares_shrinks_with_the_bins():
     rows = PROBLEM.paper_sample()
     fx = [explain(rows, bins=bins)["x1"] for bins in (rhale.Fixed(1), rhale.Fixed(20))]
-    one, many = (e.spread(1.0, center="start", accumulate="quadrature") for e in fx.values())
+    one, many = (e.spread(1.0, center="start", accumulate="quadrature") for e in fx)
     summed = fx[0].spread(1.0, center="start", accumulate="sum")
     assert one == pytest.approx(summed, rel=1e-12)
     assert many < one / 4  # 1 / sqrt(20), up to sampling

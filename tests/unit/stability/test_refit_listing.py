@@ -81,7 +81,7 @@ def test_pairs_that_were_measured_follow_with_what_comes_back_first():
     start = lines.index("") + 1
     assert lines[start].split() == [
         *("pair", "strength", "[95", "%]", "corrected", "for", "chance"),
-        *("p-value", "of", "no", "effect", "comes", "back"),
+        *("p-value", "of", "no", "effect", "stable"),
     ]  # fmt: skip
     assert lines[start + 1].startswith("x0 \u00d7 x1")  # the stronger one turns with every training
     assert lines[start + 1].endswith("yes")
