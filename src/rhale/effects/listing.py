@@ -135,7 +135,7 @@ EFFECT_COLUMNS = (
         "differs by (in this model)",
         lambda row: differs_by(row.regions, row.captions),
         lambda row: "" if row.regions is None else name_differing(row.regions),
-        shown=have_regions,
+        shown=lambda rows: any(differs_by(row.regions) for row in rows),
         kept=have_regions,
     ),
     Column("share", value=lambda row: float(row.explained[0]), kept=have_regions),

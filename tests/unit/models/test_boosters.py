@@ -61,6 +61,19 @@ def test_rows_of_files_get_the_categories_of_the_training(library, tmp_path):
 
 
 @pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
+def test_mean_predictions_of_text_are_those_that_the_library_gives_categories(library):
+    model, frame = fitted_on_categories(library)
+    text = frame.astype({"town": str, "code": int})
+    fx = rhale.explain(model, text, features="town", method="pdp", n_jobs=1)
+    levels = list(fx["town"].labels)
+    expected = [
+        model.predict(frame.assign(town=frame["town"].where(frame["town"] == v, v))).mean()
+        for v in levels
+    ]
+    np.testing.assert_allclose(fx["town"].mean, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
 def test_values_that_are_no_categories_of_the_training_are_refused(library):
     model, frame = fitted_on_categories(library)
     wrong = frame.astype({"town": str, "code": str}).assign(code="seven")

@@ -117,6 +117,10 @@ def test_a_scaler_of_the_table_goes_together_with_a_function_of_the_output():
     mine = rhale.explain(priced, RAW, bins=rhale.Fixed(8))
     at = [30.0, 50.0, 70.0]
     np.testing.assert_allclose(fx["x0"].curve(at), mine["x0"].curve(at), rtol=1e-6)
+    # columns are independent: the effect is exp(2 z0) times the mean of exp(z1), up to a constant
+    ends = np.exp(2 * (np.array([40.0, 60.0]) - MEAN[0]) / STD[0])
+    expected = np.diff(ends)[0] * np.exp(Z[:, 1]).mean()
+    assert np.diff(fx["x0"].curve([40.0, 60.0]))[0] == pytest.approx(expected, rel=0.1)
 
 
 def test_a_function_is_for_all_outputs_and_a_mapping_for_those_that_it_names():

@@ -18,7 +18,7 @@ from rhale.models.questions import (
     PairQuestion,
     PairReply,
 )
-from rhale.models.sklearn import BY_CLASS, log_odds
+from rhale.models.sklearn import log_odds
 from rhale.models.trees.ensemble import MIXED
 from rhale.models.trees.forest import MOST_CUTS, interpolate_thresholds, own_cuts
 from rhale.models.trees.links import (
@@ -199,10 +199,8 @@ class TreeWalker:
         """How sums of leaves become answers, and how far these can jump."""
         found, forest = self.reading, self.reading.forest
         if found.combine is not None and self.after is None:
-            is_probability = self.response in BY_CLASS
-            bound = WIDEST_ODDS if self.response == "log_odds" else 1.0
-            if not is_probability:
-                bound = bound_combined(found)
+            bounds = {"predict_proba": 1.0, "log_odds": WIDEST_ODDS}
+            bound = bounds.get(self.response) or bound_combined(found)
             return OutputTransform(found.base, self.link, 1.0, chosen, bound)
         if self.after is not None:
             return OutputTransform(

@@ -97,12 +97,18 @@ def test_what_is_walked_is_what_the_library_answers(name):
     np.testing.assert_allclose(found, expected.reshape(found.shape), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("response", ["log_odds", "decision_function", "margin"])
-@pytest.mark.parametrize("name", ["votes of boosters", "stack of classifiers", "AdaBoost"])
+RAW_TOO = ("stack of classifiers", "AdaBoost")  # votes have probabilities alone
+
+
+@pytest.mark.parametrize(
+    ("name", "response"),
+    [
+        *((name, "log_odds") for name in ("votes of boosters", *RAW_TOO)),
+        *((name, response) for name in RAW_TOO for response in ("decision_function", "margin")),
+    ],
+)
 def test_other_answers_are_walked_where_the_library_has_them(name, response):
     model = fitted(*WALKED[name])
-    if response != "log_odds" and not hasattr(model, "decision_function"):
-        pytest.skip("it has probabilities alone")
     fx = rhale.explain(model, X, response=response)
     assert fx.provenance["answers_walked"] > 0
 
