@@ -67,7 +67,7 @@ def test_it_prints_a_table_and_names_every_file(ran):
     done, folder = ran
     assert "boosted trees: R²" in done.stdout
     assert "torch is not installed" in done.stdout
-    assert done.stdout.count("± error  spread ± error") == 1
+    assert done.stdout.count("importance ± error") == 1
     for path in folder.iterdir():
         assert f"demo{os.sep}{path.name}" in done.stdout
 
@@ -107,7 +107,7 @@ def test_a_network_joins_where_torch_is_installed(tmp_path):
     done, folder = run_demo(tmp_path, "-m", "rhale.cli")
     assert done.stderr.replace("\r", "") == "" or "compiling" in done.stderr
     assert "neural network: R²" in done.stdout
-    assert done.stdout.count("± error  spread ± error") == 2
+    assert done.stdout.count("importance ± error") == 2
     assert {path.name for path in folder.iterdir()} == ALWAYS | WITH_TORCH
     assert (
         rhale.load(folder / "network.json").features == rhale.load(folder / "trees.json").features

@@ -198,6 +198,11 @@ class EffectsSection(Section):
         return any(part.regions for part in self.parts)
 
     @property
+    def has_differing(self) -> bool:
+        """Whether rows were found to differ by something, so that the ranking has a column for it."""
+        return any(part.differs for part in self.parts)
+
+    @property
     def ranked(self) -> list[tuple[int, FeaturePart]]:
         """Features and their places, the largest effect first."""
         pairs = list(enumerate(self.features))
